@@ -147,22 +147,35 @@ def model_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     return find
 
 
-@pytest.fixture(scope="session")
-def fresh_process(
-    model_folder: Callable[[type], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[type, str], dict[str, Any]]]:
-    """What a new interpreter found in a model's folders, "with" or "without" the package; each serves all models."""
-    root = model_folder.root  # type: ignore[attr-defined]
+@pytest.fixture(scope="session", autouse=True)
+def _interpreters(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """New interpreters "with" and "without" the package, if a test needs them: they import torch while others run."""
 
     def start(place: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path_factory.mktemp(f"modules_{place}"))}
-        command = [sys.executable, str(_FRESH_PROCESS), str(root), place]
-        nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
-        return subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=pipe, text=True)
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, str(_FRESH_PROCESS), place], env=environment, text=True, **streams)
+
+    needed = any("fresh_process" in item.fixturenames for item in request.session.items)  # type: ignore[attr-defined]
+    processes = {place: start(place) for place in ("with", "without") if needed}
+    yield processes
+    for process in processes.values():
+        process.kill()
+
+
+@pytest.fixture(scope="session")
+def fresh_process(
+    model_folder: Callable[[type], Path], _interpreters: dict[str, subprocess.Popen[str]]
+) -> Callable[[type, str], dict[str, Any]]:
+    """What a new interpreter found in a model's folders, "with" or "without" the package; each serves all models."""
+    for process in _interpreters.values():  # they go through the folders at the same time
+        print(model_folder.root, file=process.stdin, flush=True)  # type: ignore[attr-defined]
 
     @functools.cache
     def errors(place: str) -> str:
-        return processes[place].communicate(timeout=PATIENCE)[1][-4000:]
+        return _interpreters[place].communicate(timeout=PATIENCE)[1][-4000:]
 
     def find(cls: type, place: str) -> dict[str, Any]:
         folder = model_folder(cls)
@@ -176,7 +189,4 @@ def fresh_process(
         tensors = {path.name.split(".")[1]: load_file(path) for path in folder.glob(f"{place}.*.safetensors")}
         return found | tensors
 
-    processes = {place: start(place) for place in ("with", "without")}  # at the same time
-    yield find
-    for process in processes.values():
-        process.kill()
+    return find

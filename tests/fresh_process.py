@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a stranger does with the saved models, in a new interpreter: `python fresh_process.py ROOT with|without`.
+"""What a stranger does with the saved models, in a new interpreter: `echo ROOT | python fresh_process.py with|without`.
 
 Every folder in ROOT is one model's (see `ModelTests.export`). "without" makes the package unimportable first. Beside
 the model it leaves PLACE.json, with what pipelines said or an "error", and tensors as PLACE.NAME.safetensors.
@@ -8,6 +8,7 @@ the model it leaves PLACE.json, with what pipelines said or an "error", and tens
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import sys
 import traceback
@@ -76,15 +77,18 @@ def visit(folder: Path, place: str) -> dict[str, Any]:
     return found
 
 
-def main(root: Path, place: str) -> None:
-    """Visit every model; an error is that model's own."""
+def main(place: str) -> None:
+    """Import, wait for the name of the root, and visit every model; an error is that model's own."""
     if place == "without":
         sys.meta_path.insert(0, Absent())
     else:
         sys.path.insert(0, str(Path(__file__).parents[1]))
     import torch
+    import transformers.pipelines  # noqa: F401
 
     torch.set_num_threads(1)
+    root = Path(sys.stdin.readline().strip())
+    sys.stdin = io.StringIO()  # nobody answers questions
     for folder in sorted(path for path in root.iterdir() if (path / "task.json").is_file()):
         try:
             found = visit(folder, place)
@@ -94,4 +98,4 @@ def main(root: Path, place: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(sys.argv[1])

@@ -290,7 +290,7 @@ BROKEN: list[tuple[type, *tuple[tuple[Any, ...], ...]]] = [
 ]
 
 
-def tests_of(tests: type, model_class: type, **attributes: Any) -> Any:
+def checks_of(tests: type, model_class: type, **attributes: Any) -> Any:
     """The checks of a test class, for another model."""
     return type("Tests", (tests,), {"model_class": model_class, **attributes})()
 
@@ -308,28 +308,28 @@ def cases(broken: list[Any]) -> list[Any]:
 @pytest.mark.parametrize(("model_class", "check", "arguments"), cases(BROKEN))
 def test_broken_models_fail(model_class: type, check: str, arguments: list[Any]) -> None:
     with pytest.raises(FAILURES):
-        getattr(tests_of(TestStandIn, model_class), check)(*arguments)
+        getattr(checks_of(TestStandIn, model_class), check)(*arguments)
 
 
 def test_a_model_that_asks_for_values_fails() -> None:
     asks = altered(StandInForCausalLM, lambda k: {"input_ids": k["input_ids"] + (int(k["input_ids"].sum()) == 0)})
     with pytest.raises(RuntimeError, match="data-dependent"):
-        tests_of(TestStandIn, asks).test_compiles_in_one_piece()
+        checks_of(TestStandIn, asks).test_compiles_in_one_piece()
 
 
 @pytest.mark.parametrize(
     ("model_class", "bidirectional"), [(StandInForCausalLM, True), (looks_ahead, False), (deaf, False)]
 )
 def test_declared_directions_are_checked(model_class: type[StandInForCausalLM], bidirectional: bool) -> None:
-    tests_of(TestStandIn, StandInForCausalLM, bidirectional=False).test_reading_direction()
+    checks_of(TestStandIn, StandInForCausalLM, bidirectional=False).test_reading_direction()
     with pytest.raises(AssertionError, match="direction|does not read"):
-        tests_of(TestStandIn, model_class, bidirectional=bidirectional).test_reading_direction()
+        checks_of(TestStandIn, model_class, bidirectional=bidirectional).test_reading_direction()
 
 
 @pytest.mark.parametrize("model_class", [BufferWithoutRule, UnsavedBuffer])
 def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="scale"):
-        tests_of(TestStandIn, model_class, auto_class=model_class).test_save_and_reload(tmp_path)
+        checks_of(TestStandIn, model_class, auto_class=model_class).test_save_and_reload(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -338,13 +338,13 @@ def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], 
 def test_declared_context_lengths_are_checked(model_class: type[StandInForCausalLM], message: str) -> None:
     """A model that is said to read two tokens back must neither return a cache nor depend on a third token."""
     with pytest.raises(AssertionError, match=message):
-        tests_of(TestStandIn, model_class, context_length=2).test_cache_equals_no_cache((3, 2, 3))
+        checks_of(TestStandIn, model_class, context_length=2).test_cache_equals_no_cache((3, 2, 3))
 
 
 def test_weights_read_where_no_hook_fetches_them_fail() -> None:
     reads_elsewhere = rescored(lambda logits, model: logits + 0 * model.lm_head.weight.sum())
     with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
-        tests_of(TestStandIn, reads_elsewhere).test_offloaded("memory", Path())
+        checks_of(TestStandIn, reads_elsewhere).test_offloaded("memory", Path())
 
 
 class LooksAfterwards(StandInForCausalLM):
@@ -358,7 +358,7 @@ def test_sizes_compared_after_loading_fail(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(StandInConfig, "positive_fields", ())
     monkeypatch.setattr(StandInConfig, "largest_values", {"vocab_size": 2**22})
     with pytest.raises(AssertionError, match="'vocab_size': .* MB"):
-        tests_of(TestStandIn, LooksAfterwards, auto_class=LooksAfterwards).test_other_sizes_take_no_memory(tmp_path)
+        checks_of(TestStandIn, LooksAfterwards, auto_class=LooksAfterwards).test_other_sizes_take_no_memory(tmp_path)
 
 
 def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
@@ -464,12 +464,12 @@ BROKEN_LSTMS: list[tuple[type, *tuple[tuple[Any, ...], ...]]] = [
 def test_broken_recurrent_models_fail(model_class: type, check: str, arguments: list[Any]) -> None:
     getattr(LSTMTests(), check)(*arguments)
     with pytest.raises(FAILURES):
-        getattr(tests_of(LSTMTests, model_class), check)(*arguments)
+        getattr(checks_of(LSTMTests, model_class), check)(*arguments)
 
 
 def test_a_model_that_loses_its_saved_state_fails(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="from a file"):
-        tests_of(LSTMTests, starts_anew).test_a_saved_cache_goes_on_where_it_stopped(tmp_path)
+        checks_of(LSTMTests, starts_anew).test_a_saved_cache_goes_on_where_it_stopped(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def test_a_model_that_loses_its_saved_state_fails(tmp_path: Path) -> None:
 )
 def test_declared_zero_gradients_are_checked(pattern: str, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
-        tests_of(TestStandIn, StandInForCausalLM, zero_gradients={pattern: "not so"}).test_every_parameter_learns()
+        checks_of(TestStandIn, StandInForCausalLM, zero_gradients={pattern: "not so"}).test_every_parameter_learns()
 
 
 @functools.cache
@@ -512,7 +512,7 @@ class LaxConfig(PreTrainedConfig):
 
 @pytest.mark.parametrize("check", ["unknown_values", "misspelt_names", "contradictions"])
 def test_a_configuration_without_rules_fails(check: str, tmp_path: Path) -> None:
-    tests = tests_of(TestStandIn, StandInForCausalLM, config=lambda self: LaxConfig())
+    tests = checks_of(TestStandIn, StandInForCausalLM, config=lambda self: LaxConfig())
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         getattr(tests, f"test_config_refuses_{check}")(*([tmp_path] if check == "misspelt_names" else []))
 
@@ -614,7 +614,7 @@ BROKEN_HEADS: list[tuple[type, type, *tuple[tuple[Any, ...], ...]]] = [
 @pytest.mark.parametrize(("tests", "model_class", "check", "arguments"), cases(BROKEN_HEADS))
 def test_broken_heads_fail(tests: type, model_class: type, check: str, arguments: list[Any]) -> None:
     with pytest.raises(FAILURES):
-        getattr(tests_of(tests, model_class), check)(*arguments)
+        getattr(checks_of(tests, model_class), check)(*arguments)
 
 
 class ForgetsItsLabels(EncoderForSequenceClassification):
@@ -637,4 +637,4 @@ class NamesAnotherBaseModel(EncoderForSequenceClassification):
 )
 def test_broken_files_fail(model_class: type, check: str, tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
-        getattr(tests_of(TEXTS, model_class, auto_class=model_class), check)(tmp_path)
+        getattr(checks_of(TEXTS, model_class, auto_class=model_class), check)(tmp_path)
