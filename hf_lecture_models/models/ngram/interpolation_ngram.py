@@ -59,13 +59,7 @@ def interpolate(
     with torch.no_grad():
         log_probs = [model.trie.score(words.to(model.device), starts.to(model.device))[0].cpu() for model in models]
     weights = fit_weights(torch.stack(log_probs)[:, ~starts].double().exp().numpy())
-    components = [
-        {**one.config.how_estimated(), "num_classes": one.config.num_classes, "table_sizes": one.config.sizes}
-        for one in models
-    ]
-    same = {name: getattr(models[0].config, name) for name in VOCABULARY_FIELDS}
-    order = max(model.config.order for model in models)
-    config = NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
+    config = _config([model.config for model in models], weights)
     with torch.device("meta"):
         mixed = cls(config)
     for trie, model in zip(tries_of(mixed.trie), models, strict=True):
@@ -91,6 +85,15 @@ def fit_weights(probs: np.ndarray) -> list[float]:
         if change < TOLERANCE:
             break
     return weights.tolist()
+
+
+def _config(configs: list[NGramConfig], weights: list[float]) -> NGramConfig:
+    components = [
+        {**config.how_estimated(), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
+    ]
+    same = {name: getattr(configs[0], name) for name in VOCABULARY_FIELDS}
+    order = max(config.order for config in configs)
+    return NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
 
 
 def _check(models: Sequence[Any]) -> None:
