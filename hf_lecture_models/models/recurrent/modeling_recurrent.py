@@ -109,11 +109,12 @@ class RecurrentModel(StatefulTextModel, RecurrentPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
         self.dropout = nn.Dropout(config.dropout)
-        sizes = [config.input_size] + [config.layer_output_size] * config.num_hidden_layers
-        self.layers = nn.ModuleList(_block(config, size) for size in sizes[:-1])
+        self.layers = nn.ModuleList([_block(config, config.input_size)])
+        for _ in range(config.num_hidden_layers - 1):
+            self.layers.append(_block(config, config.layer_output_size))
         self.output_projection: nn.Module = nn.Identity()
         if config.output_projection_size is not None:
-            self.output_projection = nn.Linear(sizes[-1], config.output_projection_size)
+            self.output_projection = nn.Linear(config.layer_output_size, config.output_projection_size)
         self.post_init()
 
     def read(

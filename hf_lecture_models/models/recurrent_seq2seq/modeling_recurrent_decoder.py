@@ -77,8 +77,8 @@ class AdditiveLayer(GradientCheckpointingLayer):
             given = torch.cat((words[:, step : step + 1], context), -1)
             output, state = self.recurrence(given, state, None if mask is None else mask[:, step : step + 1])
             steps.append((output, context, alpha))
-        outputs, contexts, weights = (torch.cat(made, 1) for made in zip(*steps, strict=True))
-        return outputs, state, contexts, weights
+        outputs, contexts, weights = zip(*steps, strict=True)
+        return torch.cat(outputs, 1), state, torch.cat(contexts, 1), torch.cat(weights, 1)
 
 
 class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
@@ -169,7 +169,7 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
         n, size = self.num_states, self.config.hidden_size
         if cache is not None:
             batch, length, _ = source.states.shape
-            shapes: list[list[tuple[int, ...]]] = [[(batch, size)] * n for _ in self.layers]
+            shapes: list[list[tuple[int, ...]]] = [[(batch, size)] * n] * len(self.layers)
             if self.caches_keys:
                 shapes.append([(batch, length, size)])
             states: Any = carried_states(cache, shapes)

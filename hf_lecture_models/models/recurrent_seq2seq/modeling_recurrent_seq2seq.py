@@ -106,8 +106,9 @@ class RecurrentEncoder(RecurrentSeq2SeqPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.input_size)
         self.dropout = nn.Dropout(config.dropout)
-        sizes = [config.input_size] + [config.source_size] * (config.num_hidden_layers - 1)
-        self.layers = nn.ModuleList(EncoderLayer(config, size) for size in sizes)
+        self.layers = nn.ModuleList([EncoderLayer(config, config.input_size)])
+        for _ in range(config.num_hidden_layers - 1):
+            self.layers.append(EncoderLayer(config, config.source_size))
         self.post_init()
 
     @model_forward
