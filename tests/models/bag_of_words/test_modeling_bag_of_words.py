@@ -114,9 +114,6 @@ def tokenizer() -> Any:
     return WordTokenizer.train(TEXTS, progress=False)
 
 
-# Against others
-
-
 def test_logistic_regression_of_scikit_learn(tokenizer: Any) -> None:
     """Its decision function, with its weights; for two classes it is the difference of our two outputs."""
     linear_model = pytest.importorskip("sklearn.linear_model")
@@ -149,9 +146,6 @@ def test_integers_by_hand() -> None:
     assert logits[:, 0].tolist() == pytest.approx([0.5 * 12 + 3, 0.5 * 12 + 3])
 
 
-# What is a bag
-
-
 @torch.no_grad()
 def test_ends_and_padding_are_no_words(tokenizer: Any) -> None:
     """With a mask or without, wherever they stand; each of several ends, too."""
@@ -171,9 +165,6 @@ def test_ends_and_padding_are_no_words(tokenizer: Any) -> None:
         assert_close(model(ids, attention_mask=(ids != pad).long()).logits, expected)
     nothing = model(torch.empty(1, 0, dtype=torch.long)).logits
     assert_close(nothing, model.model.bias[None])
-
-
-# Training
 
 
 def test_the_linear_model_knows_nothing_at_first(tokenizer: Any) -> None:
@@ -205,9 +196,6 @@ def test_one_scalar_output_for_two_classes(tokenizer: Any) -> None:
     pipe = pipeline("text-classification", model=one, tokenizer=tokenizer)
     probability = two(**tokenizer("fine story", return_tensors="pt")).logits.softmax(dim=1)[0, 1].item()
     assert pipe("fine story") == [{"label": "positive", "score": pytest.approx(probability, rel=1e-5)}]
-
-
-# In other hands
 
 
 @pytest.mark.parametrize("fields", [{}, {"hidden_sizes": [4]}], ids=["linear", "deep"])

@@ -189,9 +189,6 @@ def ids(batch: int, length: int) -> Tensor:
     return torch.randint(29, (batch, length))
 
 
-# The model
-
-
 @pytest.mark.parametrize("direct", [False, True])
 def test_number_of_parameters(direct: bool) -> None:
     """The counts of the docstring; with direct connections, the paper's."""

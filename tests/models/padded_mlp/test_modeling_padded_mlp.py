@@ -29,7 +29,6 @@ from tests.model_tests import ClassifierTests, Tensors, TokenTests, token_inputs
 
 SPECIAL = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
 TEXTS = ["a fine film", "fine acting , fine story", "a dull film", "dull , dull and long"]
-LABELS = torch.tensor([1, 1, 0, 0])
 LONGEST = 7
 CLASSES: dict[str, Any] = {
     "padded": (PaddedMlpConfig, PaddedMlpForSequenceClassification),
@@ -322,7 +321,7 @@ def test_layers_have_a_bound() -> None:
         LayerPerInputConfig(num_hidden_layers=3)
 
 
-# Files and training
+# Files
 
 
 @both
