@@ -46,7 +46,6 @@ _HOW_LOADED = ("is_local", "local_files_only")
 
 SPECIAL_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
 
-# A chat as plain text: each message is a line; after an answer the text ends, and the next message begins another one.
 # The names of the roles are left out: many vocabularies lack them, and no model here was trained on them.
 CHAT_TEMPLATE = """\
 {%- for message in messages -%}
@@ -74,10 +73,8 @@ class LectureTokenizer(TokenizersBackend):
     "gpt1" is `<start> a <delim> b <extract>`, and "pair" is `<s> a <s> b` with `token_type_ids`, which "bert" returns,
     too. Padding is then on the right. `set_template` gives a trained tokenizer another one.
 
-    The default chat template is plain; another one may be given or assigned. A question and its answer are a text of
-    two lines, between `<s>` and `</s>`, and a system's message is a line before them:
-
-        <s>Be brief.\nWho was Markov?\nA mathematician.</s><s>And Shannon?\n
+    In the default chat template, a question and its answer are a text of two lines, and a system's message is a line
+    before them: `<s>Be brief.\nWho was Markov?\nA mathematician.</s><s>And Shannon?\n`.
 
     Subclasses have no `__init__`: transformers then loads `tokenizer.json` unchanged, so that the generic class, which
     loads it where this package is not installed, gives the same ids.

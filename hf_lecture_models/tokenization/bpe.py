@@ -109,9 +109,8 @@ class BpeTokenizer(SubwordTokenizer):
     - "words", as in Sennrich et al.: words between white space, made of characters, with a mark at the last one.
       Decoding joins the words by one space; a prompt of the text-generation pipeline must end with a space. A character
       that the training texts lack is an `<unk>`; if it ends a word, decoding joins the next word to it.
-    - "bytes": the 256 bytes after GPT-2's split (the pattern of `tokenizers.pre_tokenizers.ByteLevel`), which cuts a
-      text into runs of letters, of digits or of other signs, each with the space before it, English endings such as
-      `'s`, and remaining white space. Nothing is unknown, and every text comes back exactly. With
+    - "bytes": the 256 bytes after GPT-2's split into runs of letters, of digits or of other signs, each with the space
+      before it, and English endings such as `'s`. Nothing is unknown, and every text comes back exactly. With
       `is_split_into_words=True` the words are joined without a space.
 
     The slide's five words and merges:
@@ -161,9 +160,12 @@ class BpeTokenizer(SubwordTokenizer):
         symbols, words = chosen.start(count_words(texts, chosen.index_words, progress), min_count)
         if not words:
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
-        size = _size_for(symbols, vocab_size, special)
-        learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), merges)
-        backend = chosen.backend(*_until_full(symbols, learned, size, merges, progress))
+        limit = _most_merges(symbols, vocab_size, special, merges)
+        learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), limit)
+        # disable=None: silent unless standard error is a terminal.
+        found = [*tqdm(learned, total=limit, desc="learning merges", disable=None if progress else True)]
+        pieces = [*symbols, *(left + right for left, right in found)]
+        backend = chosen.backend({piece: id_ for id_, piece in enumerate(pieces)}, found)
         return cls(tokenizer_object=backend, **kwargs)
 
     @classmethod
@@ -238,31 +240,15 @@ class BpeTokenizer(SubwordTokenizer):
             return super().save_pretrained(*args, **kwargs)
 
 
-def _size_for(symbols: list[str], vocab_size: int | None, special: set[str]) -> int | None:
-    """Return how many symbols the model may have beside the special tokens, which are added to it."""
+def _most_merges(symbols: list[str], vocab_size: int | None, special: set[str], merges: int | None) -> int | None:
+    """Return the largest number of merges under both limits; None without a limit."""
     if vocab_size is None:
-        return None
+        return merges
     added = len(special - set(symbols))
     if vocab_size < len(symbols) + added:
         raise ValueError(
             f"vocab_size {vocab_size} is less than the {len(symbols)} symbols before any merge and the {added} special "
             "tokens; raise it, or leave out rare characters by min_count"
         )
-    return vocab_size - added
-
-
-def _until_full(
-    symbols: list[str], learned: Iterable[tuple[str, str]], size: int | None, merges: int | None, progress: bool
-) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    vocabulary = {symbol: id_ for id_, symbol in enumerate(symbols)}
-    kept: list[tuple[str, str]] = []
-    # disable=None: silent unless standard error is a terminal.
-    hidden = None if progress else True
-    with tqdm(total=merges if size is None else size - len(symbols), desc="learning merges", disable=hidden) as bar:
-        for left, right in learned:
-            if len(vocabulary) == size:
-                break
-            kept.append((left, right))
-            vocabulary[left + right] = len(vocabulary)
-            bar.update()
-    return vocabulary, kept
+    room = vocab_size - added - len(symbols)
+    return room if merges is None else min(room, merges)

@@ -15,9 +15,9 @@ More strings at the beginning are not better. With all that occur twice in WikiT
 ten for each of 8,000 tokens), the remaining pieces need more bits for a character: whole words then explain the text
 alone, and expectation-maximization takes the probability of their parts away long before words are removed.
 
-sentencepiece and the trainer of `tokenizers` differ: they begin with up to a million strings of a suffix array that are
-not always part of the same longer one; they lower p by the digamma function, more for rarer pieces, and drop pieces
-with an expected count below one half; they estimate the worth of a piece from the best segmentation alone.
+sentencepiece and the trainer of `tokenizers` differ: they begin with up to a million strings of a suffix array; they
+lower p by the digamma function, more for rarer pieces, and drop pieces with an expected count below one half; they
+estimate the worth of a piece from the best segmentation alone.
 """
 
 from __future__ import annotations

@@ -65,18 +65,10 @@ def unknown_class(word: str) -> str | None:
 
     Letters, digits and capitals are Unicode's L, N and Lu; scripts without capitals have words of no class.
 
-    >>> [unknown_class(word) for word in ("1,000", "-$12.3", "1914-18", "3727th", "1990s", "½")]
-    ['number', 'number', 'number', 'number', 'number', 'number']
-    >>> [unknown_class(word) for word in ("NASA", "U.S.", "COVID-19", "R2D2", "A.M.")]
-    ['all-capitals', 'all-capitals', 'all-capitals', 'all-capitals', 'all-capitals']
-    >>> [unknown_class(word) for word in ("Mr.", "A", "McDonald", "U.S.-based", "October-12", "'Tis")]
-    ['capitalised', 'capitalised', 'capitalised', 'capitalised', 'capitalised', 'capitalised']
-    >>> [unknown_class(word) for word in ("1,000-page", "well-known", "anti-Hutu", "6.44-km-long")]
-    ['hyphenated', 'hyphenated', 'hyphenated', 'hyphenated']
-    >>> [unknown_class(word) for word in ("...", "--", "€", "@-@")]
-    ['punctuation', 'punctuation', 'punctuation', 'punctuation']
-    >>> [unknown_class(word) for word in ("zebra", "iPhone", "4x4", "don't", "漢字", "-")]
-    [None, None, None, None, None, 'punctuation']
+    >>> [unknown_class(word) for word in ("-$12.3", "1990s", "COVID-19", "U.S.", "U.S.-based", "'Tis")]
+    ['number', 'number', 'all-capitals', 'all-capitals', 'capitalised', 'capitalised']
+    >>> [unknown_class(word) for word in ("1,000-page", "anti-Hutu", "@-@", "iPhone", "4x4", "don't")]
+    ['hyphenated', 'hyphenated', 'punctuation', None, None, None]
     """
     return next(iter(_classes_of([word])))
 

@@ -1,10 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Words between white space, from a closed vocabulary (slide Y:311-324).
-
-The slides treat a word outside the vocabulary in three ways. With an `<unk>`, it becomes that word, or the word of its
-class. Without one, it has no id, and a sentence with it has probability 0: encoding raises `UnknownWordError`, which
-evaluation and ranking turn into -inf. In a mixture of words and letters, it is spelled.
-"""
+"""Words between white space, from a closed vocabulary (slide Y:311-324)."""
 
 from __future__ import annotations
 
@@ -37,13 +32,13 @@ from hf_lecture_models.tokenization.unknown_words import (
 
 UNKNOWN_WORDS = ("token", "classes", "spelled")
 
-# The Rust model must name an unknown token. With a name that cannot be a word, it fails at unknown words. Its default,
-# "<unk>", would replace unknown words if the vocabulary has a word of this spelling.
+# With this unknown token, which cannot be a word, the Rust model fails at unknown words. With its default, "<unk>", it
+# would replace them if the vocabulary has a word of this spelling.
 _NO_UNKNOWN = "(none: unknown words raise)"
 
 
 class UnknownWordError(ValueError):
-    """A word is outside the vocabulary of a tokenizer that has no unknown token.
+    """A word is outside the vocabulary of a tokenizer that has no unknown token: a text with it has probability 0.
 
     Attributes:
         word: the word.
@@ -64,7 +59,7 @@ class UnknownWordError(ValueError):
 class WordTokenizer(LectureTokenizer):
     """Words split at white space, from a closed vocabulary. The option `unknown_words` treats all other words.
 
-    "token": they become the unknown word, `<unk>`; a tokenizer without one refuses them.
+    "token": they become the unknown word, `<unk>`; a tokenizer without one raises `UnknownWordError`.
 
     >>> texts = ["the cat saw the dog", "a dog"]
     >>> WordTokenizer.train(texts, progress=False).tokenize("the dog saw zebras")
@@ -93,8 +88,7 @@ class WordTokenizer(LectureTokenizer):
     Offsets are exact for words and letters; the bytes of a character have its place, and the mark before a spelled word
     has the place of its first letter.
 
-    Where this package is absent, the generic class refuses unknown words, too, if the tokenizer has no unknown token,
-    but with a bare `Exception` that does not name the word. `convert_tokens_to_ids` returns None for them.
+    Without an unknown token, `convert_tokens_to_ids` returns None for unknown words.
     """
 
     model_class = WordLevel

@@ -78,8 +78,7 @@ class WordPieceTokenizer(LectureTokenizer):
       have it. It prefers rare pairs that hold together, so raise `min_count` with it.
     - "frequency": those of the greatest count(ab). This is byte-pair encoding; so does `tokenizers.WordPieceTrainer`.
 
-    With 8,000 tokens of WikiText-2's training part they need 1.18, 3.10 and 1.16 tokens a word, and a unigram model of
-    the tokens 10.40, 16.22 and 10.44 bits for a word of its validation part.
+    With 8,000 tokens of WikiText-2's training part they need 1.18, 3.10 and 1.16 tokens a word.
 
     A text loses control characters, capitals and accents; punctuation marks and Chinese characters are words of their
     own. Offsets refer to the original text. Decoding joins pieces, with one space between words and none before a full
@@ -211,19 +210,10 @@ def _special_tokens(options: dict[str, Any]) -> dict[str, str]:
 
 
 def _backend(
-    tokens: Iterable[str],
-    options: dict[str, Any],
-    do_lower_case: bool,
-    strip_accents: bool | None,
-    tokenize_chinese_chars: bool,
+    tokens: Iterable[str], options: dict[str, Any], lowercase: bool, strip_accents: bool | None, split_chinese: bool
 ) -> Tokenizer:
     backend = Tokenizer(_model(tokens, _special_tokens(options)["unk_token"]))
-    backend.normalizer = BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=tokenize_chinese_chars,
-        strip_accents=strip_accents,
-        lowercase=do_lower_case,
-    )
+    backend.normalizer = BertNormalizer(True, split_chinese, strip_accents, lowercase)  # which cleans the text
     backend.pre_tokenizer = BertPreTokenizer()
     backend.decoder = WordPieceDecoder(_PREFIX)
     return backend

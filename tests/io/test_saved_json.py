@@ -254,18 +254,17 @@ def unclear_errors(family: str, number: int, tmp_path: Path) -> tuple[int, list[
     return refused, unclear
 
 
-@pytest.mark.parametrize("family", ["ngram", "recurrent"])
-def test_any_wrong_type_is_refused_or_harmless(family: str, tmp_path: Path) -> None:
+FAMILIES = ["gpt1", "ngram", "recurrent", "self_attention"]
+
+
+@pytest.mark.parametrize(
+    ("family", "number"),
+    [("ngram", 24), ("recurrent", 24), *(pytest.param(family, 120, marks=pytest.mark.slow) for family in FAMILIES)],
+)
+def test_any_wrong_type_is_refused_or_harmless(family: str, number: int, tmp_path: Path) -> None:
     """No error but those that say what is wrong: no AttributeError, no KeyError, no panic."""
-    refused, unclear = unclear_errors(family, 24, tmp_path)
-    assert (unclear, refused > 10) == ([], True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", ["gpt1", "ngram", "recurrent", "self_attention"])
-def test_all_wrong_types_are_refused_or_harmless(family: str, tmp_path: Path) -> None:
-    refused, unclear = unclear_errors(family, 120, tmp_path)
-    assert (unclear, refused > 48) == ([], True)
+    refused, unclear = unclear_errors(family, number, tmp_path)
+    assert (unclear, refused > 0.4 * number) == ([], True)
 
 
 def test_stock_folders_are_left_to_transformers(tmp_path: Path) -> None:

@@ -139,16 +139,6 @@ def test_merges_of_bytes_are_those_of_a_naive_trainer(tie_break, texts, limit):
     assert merged_words == [naive_segmentation(word, merges) for word in words]
 
 
-def test_merging_goes_on_until_each_word_is_one_token():
-    assert [plain(train(TEXTS), word) for word in ("dog", "né", "then", "<unk>")] == [
-        ["dog</w>"],
-        ["né</w>"],
-        ["then</w>"],
-        ["<unk></w>"],
-    ]
-    assert plain(train(TEXTS, form="bytes"), "a dog") == ["a", "Ġdog"]
-
-
 @BOTH_FORMS
 def test_largest_vocabulary_and_number_of_merges(form):
     start = len(train(TEXTS, form=form, merges=0))

@@ -8,8 +8,6 @@ import pytest
 from transformers import (
     AutoTokenizer,
     BertTokenizer,
-    DataCollatorForLanguageModeling,
-    DataCollatorWithPadding,
     TokenizersBackend,
 )
 
@@ -158,18 +156,6 @@ def test_contradictions_are_refused(tmp_path, flag):
     with pytest.raises(ValueError, match="contradict this tokenizer's template"):
         WordTokenizer.from_pretrained(tmp_path, **{flag: True})
     assert WordTokenizer.from_pretrained(tmp_path, **{flag: False})("a", "b").input_ids == before
-
-
-def test_stock_collators():
-    tokenizer = TOKENIZERS["word"](template="bert")
-    rows = [tokenizer("the dog", "a cat"), tokenizer("a", "the")]
-    batch = DataCollatorWithPadding(tokenizer)(rows)
-    assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0]]
-    assert batch["attention_mask"].tolist() == [[1] * 7, [1] * 5 + [0] * 2]
-    masked = DataCollatorForLanguageModeling(tokenizer, mlm_probability=1.0, seed=0)(rows)
-    special = [[token in tokenizer.all_special_ids for token in row] for row in batch["input_ids"].tolist()]
-    assert (masked["labels"] == -100).tolist() == special
-    assert tokenizer.mask_token_id in masked["input_ids"]
 
 
 def test_templates_of_ones_own(tmp_path):

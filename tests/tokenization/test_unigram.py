@@ -5,7 +5,6 @@ import copy
 import math
 import pickle
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -118,19 +117,6 @@ def test_a_step_counts_each_segmentation_by_its_probability():
     assert found == pytest.approx(expected / expected.sum())
     for piece in ("ab", "bc", "abc"):
         assert losses[numbers[piece]] == pytest.approx(likelihood - log_sums(without=piece)[1])
-
-
-def test_expectation_maximization_never_lowers_the_likelihood():
-    words = sorted(set("".join(TEXTS * 3).split(" ")))
-    counts = np.arange(1.0, len(words) + 1)
-    seeds = training._seed(words, counts, (), 8, 200, 2)
-    p, likelihoods = seeds.counts / seeds.counts.sum(), []
-    for _ in range(6):
-        likelihoods.append(float(counts @ seeds.lattices.log_sum(np.log(p))))
-        p, _ = training._iterate(seeds.lattices, counts, p, np.zeros(len(p), bool))
-        p = np.maximum(p, 1e-300)
-    assert all(after >= before - 1e-9 for before, after in pairwise(likelihoods))
-    assert likelihoods[-1] > likelihoods[0] + 1
 
 
 def test_symbols_stay_and_the_rest_is_what_is_worth_most(words, in_bytes):

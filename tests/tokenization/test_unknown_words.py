@@ -264,8 +264,6 @@ def test_given_words_and_letters():
         ({"unknown_words": "spelled", "letters": "\u3000"}, "is white space"),
         ({"letters": "ab"}, "letters are for unknown_words='spelled', not 'token'"),
         ({"unknown_words": "classes", "words": ["<unk:number>"]}, "twice in the vocabulary"),
-        ({"unknown_words": "spelled", "words": ["a", "a"]}, "twice in the vocabulary"),
-        ({"unknown_words": "spelled", "words": ["<s>"]}, "special token"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options, message):

@@ -20,8 +20,9 @@ def load(path, overrides=None):
 def test_every_field_can_be_overridden_by_name(tmp_path):
     path = write(tmp_path / "r.yaml", "learning_rate: 1e-3\nepochs: 2\nmodel: {model_type: x, hidden_size: 5}\n")
     arguments = ["--learning_rate", "2e-4", "--epochs=7", "--clip_norm", "null", "--model.hidden_size", "9"]
-    arguments += ["--train_files", "a.txt"]
-    recipe = load(path, parse_overrides(arguments))
+    arguments += ["--streaming", "--train_files", "a.txt"]
+    recipe = load(path, parse_overrides(arguments, CausalLMRecipe))
+    assert recipe.streaming, "a field that is true or false needs no value"
     assert (recipe.learning_rate, recipe.epochs, recipe.clip_norm) == (2e-4, 7.0, None)
     assert recipe.model == {"model_type": "x", "hidden_size": 9}
     assert recipe.train_files == ["a.txt"]
@@ -63,7 +64,7 @@ def test_bad_recipes_are_refused_with_the_field(tmp_path, text, message):
 )
 def test_bad_command_lines_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        parse_overrides(arguments)
+        parse_overrides(arguments, CausalLMRecipe)
 
 
 def test_brackets_beyond_number_are_refused(tmp_path):
