@@ -12,11 +12,6 @@ from torch import Tensor
 from torch.testing import assert_close
 from transformers import PreTrainedModel, Trainer, TrainingArguments, set_seed
 
-from hf_lecture_models import (
-    BagOfWordsForSequenceClassification,
-    RecurrentForSequenceClassification,
-    RecurrentForTokenClassification,
-)
 from tests.stand_in import (
     EncoderForMaskedLM,
     EncoderForMultipleChoice,
@@ -60,16 +55,6 @@ def choices(batch: list[dict[str, Any]]) -> dict[str, Tensor]:
     }
 
 
-def pairs(batch: list[dict[str, Any]]) -> dict[str, Tensor]:
-    """The text twice, the second time as the other text of the pair and in other words."""
-    found = collate(batch)
-    ids, mask = found["input_ids"], found["attention_mask"]
-    other = torch.where(mask.bool(), 17 - ids, ids)
-    types = torch.cat((torch.zeros_like(ids), torch.ones_like(ids)), dim=1)
-    both = {"input_ids": torch.cat((ids, other), dim=1), "attention_mask": torch.cat((mask, mask), dim=1)}
-    return both | {"token_type_ids": types, "labels": found["labels"]}
-
-
 def some(number: int, ids: list[int]) -> list[int]:
     """Labels of tokens, of which every third row has none, and of the others not all count."""
     return [-100 if number % 3 == 0 or place == 1 else token % 3 for place, token in enumerate(ids)]
@@ -99,30 +84,6 @@ CASES: dict[str, tuple[type, dict[str, Any], Any, Any]] = {
         collate,
     ),
     "choices": (EncoderForMultipleChoice, {}, lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 2}, choices),
-    "bag of words": (
-        BagOfWordsForSequenceClassification,
-        {"num_labels": 3, "hidden_sizes": [5]},
-        lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
-        collate,
-    ),
-    "recurrent": (
-        RecurrentForSequenceClassification,
-        {"num_labels": 3, "hidden_size": 8, "bidirectional": True},
-        lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
-        collate,
-    ),
-    "recurrent pairs": (
-        RecurrentForSequenceClassification,
-        {"num_labels": 3, "hidden_size": 8, "pooling": "max", "pair_combination": "infersent"},
-        lambda n, ids: {"labels": -100 if n % 4 == 0 else n % 3},
-        pairs,
-    ),
-    "recurrent tags": (
-        RecurrentForTokenClassification,
-        {"num_labels": 3, "hidden_size": 8},
-        lambda n, ids: {"labels": some(n, ids)},
-        collate,
-    ),
 }
 
 

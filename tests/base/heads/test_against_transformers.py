@@ -41,76 +41,54 @@ class Around(nn.Module):
             self.lm_head = stock.cls
 
 
-class OurSequenceClassification(SequenceClassificationHead, Around):
-    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        return outputs.pooler_output
-
-
-class OurMultipleChoice(MultipleChoiceHead, Around):
-    def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:
-        return outputs.pooler_output
-
-
-class OurTokenClassification(TokenClassificationHead, Around):
-    pass
-
-
-class OurQuestionAnswering(QuestionAnsweringHead, Around):
-    pass
-
-
-class OurMaskedLM(MaskedLMHead, Around):
-    pass
-
-
 TAGS = torch.tensor([[0, 1, -100, 2, 1], [2, -100, 0, 0, 1], [1, 1, 1, -100, 2]])
 CASES: dict[str, tuple[type, type, dict[str, Any], dict[str, Tensor]]] = {
     "classes": (
         BertForSequenceClassification,
-        OurSequenceClassification,
+        SequenceClassificationHead,
         {"num_labels": 3},
         {"labels": torch.tensor([2, 0, 1])},
     ),
-    "two classes": (BertForSequenceClassification, OurSequenceClassification, {}, {"labels": torch.tensor([1, 0, 1])}),
+    "two classes": (BertForSequenceClassification, SequenceClassificationHead, {}, {"labels": torch.tensor([1, 0, 1])}),
     "truth values": (
         BertForSequenceClassification,
-        OurSequenceClassification,
+        SequenceClassificationHead,
         {"num_labels": 3},
         {"labels": torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 1.0]])},
     ),
     "a number": (
         BertForSequenceClassification,
-        OurSequenceClassification,
+        SequenceClassificationHead,
         {"num_labels": 1},
         {"labels": torch.tensor([0.5, 4.0, -2.0])},
     ),
     "numbers": (
         BertForSequenceClassification,
-        OurSequenceClassification,
+        SequenceClassificationHead,
         {"num_labels": 2, "problem_type": "regression"},
         {"labels": torch.tensor([[0.5, 1.0], [4.0, 0.0], [-2.0, 3.0]])},
     ),
-    "tags": (BertForTokenClassification, OurTokenClassification, {"num_labels": 3}, {"labels": TAGS}),
+    "tags": (BertForTokenClassification, TokenClassificationHead, {"num_labels": 3}, {"labels": TAGS}),
     "answers": (
         BertForQuestionAnswering,
-        OurQuestionAnswering,
+        QuestionAnsweringHead,
         {},
         {"start_positions": torch.tensor([0, 2, 1]), "end_positions": torch.tensor([3, 4, 1])},
     ),
-    "choices": (BertForMultipleChoice, OurMultipleChoice, {}, {"labels": torch.tensor([1, 0, 0])}),
-    "masked words": (BertForMaskedLM, OurMaskedLM, {}, {"labels": TAGS}),
+    "choices": (BertForMultipleChoice, MultipleChoiceHead, {}, {"labels": torch.tensor([1, 0, 0])}),
+    "masked words": (BertForMaskedLM, MaskedLMHead, {}, {"labels": TAGS}),
 }
 
 
-@pytest.mark.parametrize(("stock_class", "our_class", "fields", "labels"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("stock_class", "head_class", "fields", "labels"), CASES.values(), ids=CASES)
 def test_equal_to_the_stock_head(
-    stock_class: type, our_class: type, fields: dict[str, Any], labels: dict[str, Tensor]
+    stock_class: type, head_class: type, fields: dict[str, Any], labels: dict[str, Tensor]
 ) -> None:
     set_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     stock = stock_class(BertConfig(vocab_size=20, max_position_embeddings=8, initializer_range=0.5, **sizes, **fields))
     stock.eval()
-    ours = our_class(stock).eval()
+    ours = type("Ours", (head_class, Around), {})(stock).eval()
     shape = (3, 2, 5) if stock_class is BertForMultipleChoice else (3, 5)
     inputs = {"input_ids": torch.randint(20, shape), "token_type_ids": torch.randint(2, shape)}
     inputs |= {"position_ids": torch.randint(8, shape)}
