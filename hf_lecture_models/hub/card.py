@@ -6,7 +6,7 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
     if results and not measured:
         keys = ", ".join(measure["key"] for measure in facts["task"].get("measures", ())) or "nothing"
         raise ValueError(f"the facts of a model card hold no result that their task measures; it measures {keys}")
+    recipe = {name: value for name, value in (facts.get("recipe") or {}).items() if value not in (None, "", [], {})}
     content = _template(facts["task"]).render(
         card_data=_metadata(facts, measured).to_yaml(),
         facts=facts,
@@ -75,7 +76,7 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
         ours=_is_ours(facts),
         about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
         rows=[(label, _shown(value)) for label, value in measured.values()],
-        recipe=_as_yaml(facts.get("recipe") or {}),
+        recipe=yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip() if recipe else "",
         training=_training_rows(facts),
         energy=_energy(facts.get("training") or {}),
         learning_curve=learning_curve,
@@ -111,23 +112,20 @@ def _kind(task: Mapping[str, Any]) -> str:
     return task["pipeline_tag"] or task["name"]
 
 
-def _measured(results: Mapping[str, Any], measures: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, float]]:
+def _measured(results: Mapping[str, Any], measures: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, float]]:
     """Return label and value of each measure by its key, without measures that repeat another one.
 
     >>> measures = [{"key": "a", "label": "A"}, {"key": "b", "label": "B", "variant_of": "a"}]
     >>> _measured({"a": 4.5, "b": 4.5, "tokens": 36}, measures)
     {'a': ('A', 4.5)}
     """
-    there = {
-        measure["key"]: (measure, results[measure["key"]])
-        for measure in measures
-        if results.get(measure["key"]) is not None and not math.isnan(results[measure["key"]])
+    values = {measure["key"]: results.get(measure["key"]) for measure in measures}
+    values = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
+    labels = {measure["key"]: measure["label"] for measure in measures}
+    repeated = {
+        m["key"] for m in measures if m["key"] in values and values[m["key"]] == values.get(m.get("variant_of"))
     }
-    return {
-        key: (measure["label"], value)
-        for key, (measure, value) in there.items()
-        if measure.get("variant_of") not in there or there[measure["variant_of"]][1] != value
-    }
+    return {key: (labels[key], value) for key, value in values.items() if key not in repeated}
 
 
 def _is_ours(facts: Mapping[str, Any]) -> bool:
@@ -139,12 +137,6 @@ def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
     items = facts["task"].get("items", "items")
     labels = {items: f"{items} read", f"{items}_per_second": f"{items} per second of learning", **_TRAINING}
     return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
-
-
-def _as_yaml(recipe: Mapping[str, Any]) -> str:
-    """Return the recipe without its empty fields."""
-    chosen = {name: value for name, value in recipe.items() if value not in (None, "", [], {})}
-    return yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True).strip() if chosen else ""
 
 
 def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]]) -> ModelCardData:

@@ -30,19 +30,8 @@ _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
     "AutoModelForSeq2SeqLM": ("translation", "translation"),
     "AutoModelForQuestionAnswering": ("question-answering", "question-answering"),
 }
-# Fields of a recipe that name places on the machine of whoever trained.
-_PLACES = (
-    "output_dir",
-    "arpa",
-    "train_files",
-    "validation_files",
-    "test_files",
-    "predict_files",
-    "from_pretrained",
-    "pseudo_labels",
-    "word_vectors",
-    "unlabelled_files",
-)
+# Fields of a recipe that name places on the machine of whoever trained, beside those that end in `_files`.
+_PLACES = {"output_dir", "arpa", "from_pretrained", "pseudo_labels", "word_vectors"}
 
 
 def collect_facts(
@@ -70,12 +59,17 @@ def collect_facts(
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
         licence: of the weights, as the Hub writes it ("apache-2.0").
+
+    Raises:
+        ValueError: results without `task`, which has the names of the measures.
     """
+    if results and not task:
+        raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
     return {
         "name": name,
         **_model_facts(model),
         "library": "transformers" if type(model).__module__.startswith("transformers.") else PACKAGE,
-        "task": _task_facts(task, results, model),
+        "task": dict(task or plain_task(model)),
         **_vocabulary_facts(processor),
         "data": dict(data),
         "results": {key: value for key, value in results.items() if isinstance(value, int | float | str | None)},
@@ -237,7 +231,8 @@ def strip_local_paths(recipe: Mapping[str, Any]) -> dict[str, Any]:
             return [shortened(entry) for entry in value]
         return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
-    return {key: shortened(value) if key in _PLACES else value for key, value in recipe.items()}
+    places = {key for key in recipe if key in _PLACES or key.endswith("_files")}
+    return {key: shortened(value) if key in places else value for key, value in recipe.items()}
 
 
 def environment() -> dict[str, str]:
@@ -315,12 +310,6 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
     files = recipe.get(f"{part}_files") or recipe.get("train_files") or ()
     name = ", ".join(Path(file).name for file in files) or ("sentences of the recipe" if recipe else "")
     return {**said, **({"name": name} if name else {})}
-
-
-def _task_facts(task: Mapping[str, Any] | None, results: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    if results and not task:
-        raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
-    return dict(task or plain_task(model))
 
 
 def _vocabulary_facts(processor: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import ast
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = "hf_lecture_models"
@@ -22,15 +21,6 @@ _LOADER_IMPORTS = (
     re.compile(r"^\s*import\s+\.(\S+)\s*$", re.MULTILINE),
     re.compile(r"^\s*from\s+\.(\S+)\s+import", re.MULTILINE),
 )
-
-
-@dataclass(frozen=True)
-class _Import:
-    """A `from hf_lecture_models.x.y import ...` statement."""
-
-    module: str
-    line: int  # from 1
-    column: int
 
 
 def flat_name(module: str) -> str:
@@ -80,18 +70,18 @@ def flatten_source(path: Path) -> tuple[str, list[str]]:
     source = path.read_text(encoding="utf-8")
     imports = _package_imports(ast.parse(source, filename=str(path)), path)
     lines = source.splitlines(keepends=True)
-    for found in imports:
-        # ast counts columns in bytes of UTF-8.
-        line = lines[found.line - 1].encode()
-        head, statement = line[: found.column].decode(), line[found.column :].decode()
-        pattern = rf"from\s+{re.escape(found.module)}(?=\s+import\b)"
-        rewritten, count = re.subn(rf"\A{pattern}", f"from .{flat_name(found.module)}", statement)
+    for node, module in imports:
+        # ast counts lines from 1, and columns in bytes of UTF-8.
+        line = lines[node.lineno - 1].encode()
+        head, statement = line[: node.col_offset].decode(), line[node.col_offset :].decode()
+        pattern = rf"\Afrom\s+{re.escape(module)}(?=\s+import\b)"
+        rewritten, count = re.subn(pattern, f"from .{flat_name(module)}", statement)
         if not count or head.strip():
-            raise _refusal(path, found.line, "begin the line with `from module import`, in one piece")
-        lines[found.line - 1] = head + rewritten
-    text = "".join(lines)
-    _refuse_misreadings(text, {flat_name(found.module) for found in imports}, path)
-    return text, sorted({found.module for found in imports})
+            raise _refusal(path, node.lineno, "begin the line with `from module import`, in one piece")
+        lines[node.lineno - 1] = head + rewritten
+    text, modules = "".join(lines), sorted({module for _, module in imports})
+    _refuse_misreadings(text, set(map(flat_name, modules)), path)
+    return text, modules
 
 
 def _refusal(path: Path, line: int, fix: str) -> ValueError:
@@ -108,7 +98,8 @@ def _file_of(module: str) -> Path:
     return Path(file)
 
 
-def _package_imports(tree: ast.Module, path: Path) -> list[_Import]:
+def _package_imports(tree: ast.Module, path: Path) -> list[tuple[ast.ImportFrom, str]]:
+    """Return the statements `from hf_lecture_models.x.y import ...`, each with its module."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -123,7 +114,7 @@ def _package_imports(tree: ast.Module, path: Path) -> list[_Import]:
                 continue
             if not _file_of(module).is_file():
                 raise _refusal(path, node.lineno, f"import names from a module file; {module} is a package or absent")
-            found.append(_Import(module, node.lineno, node.col_offset))
+            found.append((node, module))
     return found
 
 

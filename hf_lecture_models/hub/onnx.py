@@ -31,9 +31,7 @@ class _Tensors(nn.Module):
     """A model of texts with tensors in and tensors out, and no cache.
 
     Attributes:
-        inputs: names of the tensors that it reads, each (batch, seq), for multiple choice (batch, choices, seq); ELMo's
-            ids have the characters of each word as a last axis.
-        outputs: names of the tensors that it returns.
+        inputs, outputs: names of the tensors that it reads and returns.
         per_token: the outputs that begin with the axes (batch, seq), and so have values at padding.
         axes: the free axes of each input.
         shortest: the least length of an `example`: beside padding, two tokens for a model of pairs, and Start, Delim
@@ -91,8 +89,8 @@ class _Tensors(nn.Module):
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
         """Return inputs to trace the model with."""
-        ids, mask, *_ = self.example(2, 5)
-        return (ids, torch.ones_like(mask), torch.zeros_like(mask))[: len(self.inputs)]
+        first, *others = self.example(2, 5)
+        return (first, *map(torch.ones_like, others))
 
     def _outputs(self, *tensors: Tensor | None) -> dict[str, Tensor]:
         found = self.model(**dict(zip(self.inputs, tensors, strict=False)), **self.options)
@@ -122,35 +120,27 @@ class _Images(_Tensors):
         shape = (rows, config.num_channels, config.image_size, config.image_size)
         return [torch.linspace(-1, 1, math.prod(shape)).view(shape)]
 
-    def unpadded_example(self) -> tuple[Tensor, ...]:
-        """Return inputs to trace the model with."""
-        return tuple(self.example(2, 1))
-
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
     """Write `model` in float32, with free batch size and length, for positions that it computes all at once.
 
-    Inputs of the file: `input_ids` and `attention_mask` (batch, seq), int64, 1 = real token; of a model that tells the
-    texts of a pair apart `token_type_ids` too; for multiple choice each is (batch, choices, seq). Outputs are the
-    model's own, by name: `logits`, of a language model (batch, seq, vocab_size; the adaptive softmax gives
-    log-probabilities), of a classifier (batch, num_labels), of a tagger (batch, seq, num_labels), of multiple choice
-    (batch, choices); `start_logits` and `end_logits` (batch, seq) of question answering; `last_hidden_state` of a model
-    without a head. A model of images reads `pixel_values` (batch, channels, height, width), float32, of its own size,
-    as its image processor makes them. Where onnxruntime is installed, the file is run at three other shapes, with
-    padding, before it gets its name.
+    Inputs of the file: `input_ids` and `attention_mask` (batch, seq), int64, 1 = real token, and `token_type_ids` of a
+    model that reads them; for multiple choice each is (batch, choices, seq). A model of images reads `pixel_values`
+    (batch, channels, height, width), float32, of its own size. Outputs are the model's own, by name (`logits`,
+    `start_logits`, `last_hidden_state`); the adaptive softmax gives log-probabilities. Where onnxruntime is installed,
+    the file is run at three other shapes, with padding, before it gets its name.
 
     Args:
         model: a model that reads one text or pair, or images, ours or transformers', but not an n-gram.
         path: the file; replaced whole, or untouched when anything fails.
 
     Returns:
-        The largest difference of outputs, those of real tokens alone, that was seen; None if onnxruntime is not
-        installed.
+        The largest difference of outputs at real tokens that was seen; None if onnxruntime is not installed.
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
-        ValueError: a model of counts, or with a decoder beside an encoder; one of over 2 GiB; or the file
-            gives other outputs than the model.
+        ValueError: a model of counts, or with a decoder beside an encoder; one of over 2 GiB; or the file gives other
+            outputs than the model.
         OSError: the file cannot be written.
     """
     _refuse(model)

@@ -31,20 +31,12 @@ from hf_lecture_models.tokenization.pairs import TARGET_FOLDER
 from hf_lecture_models.version import __version__
 
 # The files that `publish` writes under names that depend on the model, at the top of a repository or in a folder.
+_MODEL_CODE = ("modeling", "configuration", "tokenization", "image_processing")
+_SHARED_CODE = ("base", "evaluation", "io", "layers", "pipelines")
 MANAGED_FILES = (
     *weight_file_patterns(),
-    "modeling_*.py",
-    "configuration_*.py",
-    "tokenization_*.py",
-    "image_processing_*.py",
-    "base_*.py",
-    "evaluation_*.py",
-    "io_*.py",
-    "layers_*.py",
-    "pipelines_*.py",
-    LEARNING_CURVE,
-    TASK_FILE,
-    f"{TARGET_FOLDER}/*",
+    *(f"{kind}_*.py" for kind in (*_MODEL_CODE, *_SHARED_CODE)),
+    *(LEARNING_CURVE, TASK_FILE, f"{TARGET_FOLDER}/*"),
 )
 ERROR_HINTS = {
     401: "it refuses the token; log in again with `hf auth login`, or set HF_TOKEN to a token that is valid",
@@ -88,8 +80,7 @@ def publish(
     The token is the one of `hf auth login` or of the environment variable HF_TOKEN; it goes to the Hub alone.
 
     Args:
-        model: an instance of a registered class.
-        tokenizer: its tokenizer.
+        model, tokenizer: as for `hub.export`.
         repo: "namespace/name" on the Hub; created where it does not exist.
         facts: of the card, from `hub.facts`. Without them the card says that nothing was measured.
         learning_curve: a picture for the card.

@@ -14,9 +14,9 @@ def examples(card: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", card.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def output_without_package(code: str, folder: Path, modules: Path) -> str:
+def output_without_package(code: str, folder: Path, modules: Path, **environment: str) -> str:
     """What the code prints in `folder`, run by itself; transformers puts the models' own code into `modules`."""
-    return output_of("import sys; sys.modules['hf_lecture_models'] = None\n" + code, folder, modules)
+    return output_of("import sys; sys.modules['hf_lecture_models'] = None\n" + code, folder, modules, **environment)
 
 
 def output_of(code: str, folder: Path, modules: Path, **environment: str) -> str:

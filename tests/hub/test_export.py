@@ -6,9 +6,6 @@ That it loads where the package cannot be imported is checked for every model by
 
 import errno
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +24,13 @@ from transformers import (
 
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification
 from hf_lecture_models.hub import export
+from hf_lecture_models.hub.facts import collect_facts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.forked_python import PATIENCE
+from tests.hub.card_examples import output_without_package
 from tests.model_tests import equal_json
 from tests.stand_in import StandInConfig, StandInForCausalLM, stand_in_tokenizer
 from tests.stand_in.tokenization_stand_in import DigitTokenizer
@@ -77,18 +74,17 @@ def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
     }
 
 
-_RANK = """
-import json, sys
-sys.modules["hf_lecture_models"] = None
+RANK = """
+import json
 from transformers import pipeline
-rank = pipeline("sentence-ranking", model=sys.argv[1], trust_remote_code=True)
+rank = pipeline("sentence-ranking", model=".", trust_remote_code=True)
+assert type(rank).__module__.startswith("transformers_modules."), type(rank)
 rankings = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
 rankings.append(rank([["the cat"], ["a dog"]], probability="prefix"))
 rankings.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
-generate = pipeline("text-generation", model=sys.argv[1], trust_remote_code=True)
+generate = pipeline("text-generation", model=".", trust_remote_code=True)
 options = {"max_new_tokens": 8, "do_sample": False, "return_full_text": False}
 rankings.append(generate("a dog ", stop_sequence=["the"], **options))
-print(type(rank).__module__, file=sys.stderr)
 print(json.dumps(rankings))
 """
 
@@ -100,22 +96,14 @@ def test_our_own_pipelines_run_where_the_package_is_absent(tmp_path: Path, unk_t
     tokenizer = WordTokenizer.train(texts, unk_token=unk_token, progress=False)
     model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", progress=False)
     export(model, tokenizer, tmp_path / "out")
-    done = subprocess.run(
-        [sys.executable, "-c", _RANK, str(tmp_path / "out")],
-        env={**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "transformers_modules." in done.stderr
+    found = json.loads(output_without_package(RANK, tmp_path / "out", tmp_path / "modules"))
     rank: Any = pipeline("sentence-ranking", model=str(tmp_path / "out"))  # the package's own serves, without the flag
     assert type(rank) is SentenceRankingPipeline
     expected = [rank(["the cat saw", "saw the the", "zebras"], batch_size=2, return_tokens=True)]
     expected.append(rank([["the cat"], ["a dog"]], probability="prefix"))
     expected.append(rank(["the cat", "the dog"], scores=[-1.0, -2.0], weight=0.5, length_bonus=1.0))
     expected.append([{"generated_text": "saw the"}])
-    assert equal_json(json.loads(done.stdout), expected)
+    assert equal_json(found, expected)
 
 
 def test_pipelines_travel_with_what_they_run(tmp_path: Path) -> None:
@@ -192,13 +180,10 @@ class FullDisk:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_failed_export_leaves_nothing(model: StandInForCausalLM, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_the_old_folder_or_nothing(model: StandInForCausalLM, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         export(model, FullDisk(), tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_failed_export_leaves_the_old_folder(model: StandInForCausalLM, tmp_path: Path) -> None:
     export(model, None, tmp_path / "out")
     before = contents(tmp_path / "out")
     with torch.no_grad():
@@ -207,15 +192,6 @@ def test_a_failed_export_leaves_the_old_folder(model: StandInForCausalLM, tmp_pa
         export(model, FullDisk(), tmp_path / "out")
     assert contents(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_code_of_an_earlier_export_goes(model: StandInForCausalLM, tmp_path: Path) -> None:
-    (tmp_path / "modeling_old.py").write_text("x = 1\n", encoding="utf-8")
-    (tmp_path / "notes.txt").write_text("mine\n", encoding="utf-8")
-    export(model, None, tmp_path)
-    names = set(contents(tmp_path))
-    assert "modeling_old.py" not in names
-    assert "notes.txt" in names
 
 
 def test_a_class_that_is_not_registered_is_refused(tmp_path: Path) -> None:
@@ -227,25 +203,8 @@ def test_a_class_that_is_not_registered_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_in_the_folders_place_is_refused(model: StandInForCausalLM, tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a file\n", encoding="utf-8")
-    with pytest.raises(NotADirectoryError, match="out"):
-        export(model, None, tmp_path / "out")
-    assert (tmp_path / "out").read_text(encoding="utf-8") == "a file\n"
-
-
 def test_card_is_written_with_facts(model: StandInForCausalLM, tmp_path: Path) -> None:
-    facts: dict[str, Any] = {
-        "name": "a stand-in",
-        "model_type": "lecture_stand_in",
-        "class": "StandInForCausalLM",
-        "task": CausalLM().describe(model, CausalLMRecipe()),
-        "parameters": 1,
-        "vocabulary": {"size": 20, "policy": "closed"},
-        "data": {"name": "nothing"},
-        "results": {"perplexity": 20.0},
-    }
-    export(model, None, tmp_path, facts=facts)
+    export(model, None, tmp_path, facts=collect_facts(model, stand_in_tokenizer(), {}, name="a stand-in", data={}))
     assert "# a stand-in" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
