@@ -45,6 +45,7 @@ class TransformerTests(Seq2SeqTests):
         {"dropout": 1.0},
         {"is_encoder_decoder": False},
         {"decoder_vocab_size": 19, "pad_token_id": 19},
+        {"vocab_size": 19, "decoder_vocab_size": 25, "pad_token_id": 19},
         {"decoder_layers": 0},
         {"hiden_size": 8},
     )
