@@ -119,7 +119,7 @@ def _measured(results: Mapping[str, Any], measures: Sequence[Mapping[str, Any]])
     >>> _measured({"a": 4.5, "b": 4.5, "tokens": 36}, measures)
     {'a': ('A', 4.5)}
     """
-    values = {measure["key"]: results.get(measure["key"]) for measure in measures}
+    values: dict[str, Any] = {measure["key"]: results.get(measure["key"]) for measure in measures}
     values = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
     labels = {measure["key"]: measure["label"] for measure in measures}
     repeated = {
