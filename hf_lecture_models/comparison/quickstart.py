@@ -16,6 +16,7 @@ from hf_lecture_models.comparison.baselines import Comparison, Scale, make_basel
 from hf_lecture_models.comparison.corpus import Corpus, has_known_words
 from hf_lecture_models.comparison.report import check_output, closing_line
 from hf_lecture_models.comparison.run import check_packages, run_comparison
+from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -28,12 +29,7 @@ PAIRS = [
     ["The arguments are evaluated from left to right .", "The arguments is evaluated from left to right ."],
     ["The items in the list are evaluated .", "The items in the list is evaluated ."],
 ]
-# Slides R:180-190 and Y:21-51.
-LECTURE_PAIRS = [
-    ["The parcel was secured by grey tape .", "The parcel was secured by great ape ."],
-    ["he was a lighthouse keeper", "he was a light housekeeper"],
-    ["I do not like to teach early in the morning", "I do not like teaching early in the morning"],
-]
+LECTURE_PAIRS = [list(pair) for pair in SENTENCE_PAIRS["English"]]
 # A word that occurs once in the training text counts as unknown, so that the models learn about unknown words.
 MIN_COUNT = 2
 # With --tiny: less text, and smaller networks for a shorter time.

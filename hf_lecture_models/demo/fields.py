@@ -9,23 +9,22 @@ from typing import Any
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import LoadedModel
 
+Answer = Callable[..., str | tuple[str, ...]]
 
-def answered(answer: Callable[..., tuple[str, ...]], outputs: int) -> Callable[..., list[str] | str]:
-    """Return `answer` as a function for gradio, with an error as one line in the first output."""
 
-    def run(*inputs: Any) -> list[str] | str:
-        shown = attempt(*inputs)
-        return shown[0] if outputs == 1 else shown
+def answered(answer: Answer, outputs: int) -> Answer:
+    """Return `answer` as a function for gradio, with an error as one line in the first of so many outputs."""
 
-    def attempt(*inputs: Any) -> list[str]:
+    def run(*inputs: Any) -> str | tuple[str, ...]:
         try:
-            return list(answer(*inputs))
+            return answer(*inputs)
         except (TypeError, ValueError) as error:
             message = textwrap.shorten(str(error), 300, placeholder=" ...")
         except Exception as error:
             print(f"hf-lecture demo: {type(error).__name__}: {error}", file=sys.stderr)
             message = "the model could not answer this; the terminal of the page says why"
-        return [rendering.render_error(message), *[""] * (outputs - 1)]
+        shown = rendering.render_error(message)
+        return shown if outputs == 1 else (shown, *[""] * (outputs - 1))
 
     return run
 
@@ -36,9 +35,7 @@ def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
     return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
 
 
-def add_button(
-    gradio: Any, label: str, answer: Callable[..., tuple[str, ...]], inputs: list[Any], outputs: list[str]
-) -> None:
+def add_button(gradio: Any, label: str, answer: Answer, inputs: list[Any], outputs: list[str]) -> None:
     """Add a button whose answer goes into a field of HTML for each name in `outputs`; answers come one at a time."""
     button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower().replace(' ', '-')}")
     fields = [add_html(gradio, elem_id=name) for name in outputs]

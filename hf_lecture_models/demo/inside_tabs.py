@@ -2,6 +2,7 @@
 """The tabs of the demo page that look inside models: attention, gradients, segmentation, smoothing, surprisal."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from hf_lecture_models.demo import rendering
@@ -21,8 +22,8 @@ from hf_lecture_models.demo.inside import (
 def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add a map of attention, by layer and head."""
 
-    def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> tuple[str, ...]:
-        return (see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head)),)
+    def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> str:
+        return see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head))
 
     which = add_choice_of_model(gradio, models)
     text = gradio.Textbox(label="Text", value=LECTURE_SENTENCE, elem_id="attended")
@@ -43,20 +44,16 @@ def _most(models: Sequence[LoadedModel], field: str) -> int:
 
 def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the gradients of all models by distance."""
-
-    def answer(text: str, with_untrained: bool) -> tuple[str, ...]:
-        return (see_gradients(models, text, bool(with_untrained)),)
-
     text = gradio.Textbox(label="Text", lines=2, value=LECTURE_SENTENCE, elem_id="followed")
     fresh = gradio.Checkbox(label="Untrained too", info="each model as it was before training: new random weights")
-    add_button(gradio, "See gradients", answer, [text, fresh], ["gradients"])
+    add_button(gradio, "See gradients", partial(see_gradients, models), [text, fresh], ["gradients"])
 
 
 def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the steps of a tokenizer."""
 
-    def answer(which: int, text: str) -> tuple[str, ...]:
-        return (see_segmentation(models[which], text),)
+    def answer(which: int, text: str) -> str:
+        return see_segmentation(models[which], text)
 
     which = add_choice_of_model(gradio, models)
     text = gradio.Textbox(label="Words", placeholder="A few words: each step has a row", elem_id="segmented")
@@ -65,19 +62,15 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the shares of probability that the n-grams among the models give after a few words."""
-
-    def answer(text: str) -> tuple[str, ...]:
-        return (see_smoothing(models, text),)
-
     text = gradio.Textbox(label="Context", value="of the", info="words of an n-gram's vocabulary", elem_id="smoothed")
-    add_button(gradio, "See smoothing", answer, [text], ["smoothing"])
+    add_button(gradio, "See smoothing", partial(see_smoothing, models), [text], ["smoothing"])
 
 
 def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the surprisal of sentences under all models, with the lectures' pairs to choose from."""
 
-    def answer(text: str) -> tuple[str, ...]:
-        return (rendering.render_surprisal(*see_surprisal(models, text)),)
+    def answer(text: str) -> str:
+        return rendering.render_surprisal(*see_surprisal(models, text))
 
     pair = gradio.Dropdown(list(PAIRS), value=next(iter(PAIRS)), label="The lectures' pairs", elem_id="pair")
     text = gradio.Textbox(label="Sentences, one per line", lines=2, value=next(iter(PAIRS.values())), elem_id="weighed")

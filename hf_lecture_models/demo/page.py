@@ -193,9 +193,8 @@ def _translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    def answer(which: int, text: str, order: str) -> tuple[str, ...]:
-        ranking = rank(models[which], checked_sentences(text), per_token=order == _ORDERS[1])
-        return (rendering.render_ranking(ranking),)
+    def answer(which: int, text: str, order: str) -> str:
+        return rendering.render_ranking(rank(models[which], checked_sentences(text), per_token=order == _ORDERS[1]))
 
     which = add_choice_of_model(gradio, models)
     hint = f"At most {MAX_SENTENCES} sentences, one per line"
@@ -205,8 +204,8 @@ def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 
 def _compare_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    def answer(text: str) -> tuple[str, ...]:
-        return (rendering.render_comparison([loaded.name for loaded in models], compare(models, text)),)
+    def answer(text: str) -> str:
+        return rendering.render_comparison([loaded.name for loaded in models], compare(models, text))
 
     if len(models) < 2:
         add_html(
