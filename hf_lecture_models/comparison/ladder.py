@@ -161,10 +161,7 @@ def make_comparison(request: Request) -> Comparison:
     if request.tokenizer is None and kind != "word":
         remarks.append("there is hardly any white space, so the tokens are characters; --tokenizer names another kind")
     tokenizer, options = train_tokenizer(kind, corpus.train, request.vocab_size, request.min_count)
-    scale = TINY_SCALE
-    if not request.tiny:
-        tokens = _count_tokens(tokenizer, corpus.train, request.title)
-        scale = next(scale for limit, scale in SCALES if tokens <= limit)
+    scale = TINY_SCALE if request.tiny else _scale(tokenizer, corpus.train, request.title)
     baselines = make_baselines(DEFAULTS[kind].order)
     networks = max(1, sum(baseline.is_network for baseline in baselines))
     remarks.append(
@@ -227,14 +224,14 @@ def train_tokenizer(
     return train(texts, **options), options
 
 
-def _count_tokens(tokenizer: Any, texts: list[str], title: str) -> int:
+def _scale(tokenizer: Any, texts: list[str], title: str) -> Scale:
     tokens = len(encode_corpus(tokenizer, texts).ids)
     if tokens > MAX_TOKENS:
         raise ValueError(
             f"{title} has {tokens:,} training tokens, and the ladder counts the n-grams of at most {MAX_TOKENS:,} in "
             "memory; give a part of it"
         )
-    return tokens
+    return next(scale for limit, scale in SCALES if tokens <= limit)
 
 
 def make_examples(texts: list[str]) -> tuple[str, list[list[str]]]:
