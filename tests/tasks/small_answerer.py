@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForQuestionAnswering, TokenizersBackend
+from transformers import BertForQuestionAnswering, TokenizersBackend
+
+from tests.tasks.small_bert import bert_config, piece_tokenizer
 
 _ADA = "Ada Lovelace met Charles Babbage in London. They saw New York."
 _LONG = "The old man reads a book in Berlin, and a young cat sleeps on the mat of Ada Lovelace in New York."
@@ -35,43 +36,23 @@ ROWS: list[dict[str, Any]] = [
 ]
 ANSWERABLE = [row for row in ROWS if row["answers"]["text"]]
 _PIECES = ["love", "##lace", "bab", "##bage", "lon", "##d", "##on"]
-_SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
-def _vocabulary() -> dict[str, int]:
+def _vocabulary() -> list[str]:
     text = " ".join(f"{question} {context}" for question, context, _ in _QUESTIONS).lower()
     words = {word.strip(".,?") for word in text.split()} - {"lovelace", "babbage", "london"}
-    return {token: index for index, token in enumerate([*_SPECIALS, *sorted(words), *".,?", *_PIECES])}
+    return [*sorted(words), *".,?", *_PIECES]
 
 
 def small_tokenizer(**options: Any) -> TokenizersBackend:
     """BERT's, with pieces of words."""
-    backend = Tokenizer(models.WordPiece(_vocabulary(), unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    names: dict[str, Any] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), _SPECIALS, strict=True))
-    names |= {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]} | options
-    return TokenizersBackend(tokenizer_object=backend, **names)
+    return piece_tokenizer(_vocabulary(), **options)
 
 
 def small_bert(**fields: Any) -> BertForQuestionAnswering:
-    """One layer of 8; without dropout, so that two ways to the same numbers can be compared."""
+    """One layer of 8, without dropout."""
     torch.manual_seed(32)  # by which some of the questions get no answer
-    config = BertConfig(
-        vocab_size=len(_vocabulary()),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        initializer_range=0.5,
-        **fields,
-    )
+    config = bert_config(len(small_tokenizer()), **{"max_position_embeddings": 64, **fields})
     return BertForQuestionAnswering(config).eval()
 
 

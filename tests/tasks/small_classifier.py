@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, TokenizersBackend
+from transformers import BertForSequenceClassification, TokenizersBackend
+
+from tests.tasks.small_bert import bert_config, piece_tokenizer
 
 GOOD = ["a fine film", "a warm and funny film", "fine and funny", "a film that is warm", "funny", "this is a fine one"]
 BAD = ["a dull film", "a cold and dull film", "dull and long", "a film that is cold", "long", "this is a dull one"]
@@ -18,34 +19,13 @@ WORDS = sorted({word for row in ROWS for word in row["text"].split()})
 
 def small_tokenizer(**options: Any) -> TokenizersBackend:
     """BERT's template for texts and pairs, over whole words."""
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    vocab = {token: index for index, token in enumerate([*specials, *WORDS])}
-    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
-    backend.normalizer, backend.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    names: dict[str, Any] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), specials, strict=True))
-    names |= {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]} | options
-    return TokenizersBackend(tokenizer_object=backend, **names)
+    return piece_tokenizer(WORDS, **options)
 
 
 def small_bert(**fields: Any) -> BertForSequenceClassification:
-    """One layer of 8; without dropout, so that two ways to the same numbers can be compared."""
+    """One layer of 8, without dropout."""
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(small_tokenizer()),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=16,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        initializer_range=0.5,
-        **fields,
-    )
-    return BertForSequenceClassification(config)
+    return BertForSequenceClassification(bert_config(len(small_tokenizer()), **fields))
 
 
 def save_small_bert(folder: Path, **fields: Any) -> Path:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForTokenClassification, TokenizersBackend
+from transformers import BertForTokenClassification, TokenizersBackend
 
 from hf_lecture_models import RecurrentConfig, RecurrentForTokenClassification
+from tests.tasks.small_bert import bert_config, piece_tokenizer
 
 _LINES = [
     "Ada/B-PER Lovelace/I-PER met/O Charles/B-PER in/O New/B-LOC York/I-LOC",
@@ -27,6 +27,7 @@ ROWS: list[dict[str, Any]] = [
     for pairs in ([pair.split("/") for pair in line.split()] for line in _LINES)
 ]
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+NAMES = {"id2label": dict(enumerate(TAGS)), "label2id": {tag: index for index, tag in enumerate(TAGS)}}
 WORDS = sorted({word.lower() for row in ROWS for word in row["tokens"]})
 # "lovelace" and "babbage" are two pieces each, "london" is three.
 PIECES = ["love", "##lace", "bab", "##bage", "lon", "##d", "##on"]
@@ -34,49 +35,27 @@ PIECES = ["love", "##lace", "bab", "##bage", "lon", "##d", "##on"]
 
 def small_tokenizer(**options: Any) -> TokenizersBackend:
     """BERT's, with pieces of words."""
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    whole = [word for word in WORDS if word not in ("lovelace", "babbage", "london")]
-    vocab = {token: index for index, token in enumerate([*specials, *whole, *PIECES])}
-    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    return piece_tokenizer(
+        [*(word for word in WORDS if word not in ("lovelace", "babbage", "london")), *PIECES], **options
     )
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), specials, strict=True))
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    return TokenizersBackend(tokenizer_object=backend, model_input_names=inputs, **names, **options)
 
 
 def small_bert(**fields: Any) -> BertForTokenClassification:
-    """One layer of 8; without dropout, so that two ways to the same numbers can be compared."""
+    """One layer of 8, without dropout."""
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(small_tokenizer()),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=16,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        initializer_range=0.5,
-        **({"id2label": dict(enumerate(TAGS)), "label2id": {tag: index for index, tag in enumerate(TAGS)}} | fields),
-    )
-    return BertForTokenClassification(config)
+    return BertForTokenClassification(bert_config(len(small_tokenizer()), **{**NAMES, **fields}))
 
 
 def small_lstm() -> RecurrentForTokenClassification:
     """Ours, which reads both ways, and padding nowhere."""
     torch.manual_seed(0)
-    names = {"id2label": dict(enumerate(TAGS)), "label2id": {tag: index for index, tag in enumerate(TAGS)}}
     config = RecurrentConfig(
         vocab_size=len(small_tokenizer()),
         hidden_size=8,
         num_hidden_layers=1,
         bidirectional=True,
         pad_token_id=0,
-        **names,
+        **NAMES,
     )
     model = RecurrentForTokenClassification(config)
     torch.nn.init.normal_(model.classifier.weight)

@@ -115,6 +115,11 @@ def test_what_a_model_of_transformers_cannot_do_is_said(tmp_path, tokenizer):
             train_causal_lm(gpt2_for(tokenizer), tokenizer, TEXTS, None, tmp_path, recipe(**fields), quiet=True)
 
 
+def test_the_effective_batch_counts_tokens():
+    assert recipe(layout="stream").effective_batch() == "4 rows x 6 = 24 tokens"
+    assert recipe(layout="texts").effective_batch() == "4 rows x 6 = at most 24 tokens"
+
+
 @pytest.fixture
 def streamed(tmp_path):
     pytest.importorskip("datasets")
