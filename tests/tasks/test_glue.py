@@ -13,7 +13,6 @@ from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.data.benchmarks import benchmarks_of
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.tasks.text_classification import (
     TextClassification,
@@ -359,26 +358,6 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
     else:
         assert written.name == f"{expected.get(task, task.upper())}.tsv"
         assert written.read_text().splitlines() == ["index\tprediction", *lines]
-
-
-def test_a_run_ends_with_predictions_for_rows_without_labels(tmp_path: Path) -> None:
-    (tmp_path / "train.tsv").write_text(next(content for task, name, content, _ in FILES if task == "rte"))
-    (tmp_path / "test.tsv").write_text(tsv("index|sentence1|sentence2", "4|a film|cold", "9|film|a film"))
-    outcome = train_and_test(
-        TASK,
-        TextClassificationRecipe(
-            task="rte",
-            from_pretrained=str(save_small_bert(tmp_path / "bert")),
-            train_files=[str(tmp_path / "train.tsv")],
-            predict_files=[str(tmp_path / "test.tsv")],
-            output_dir=str(tmp_path / "out"),
-        ),
-    )
-    assert outcome.predictions == tmp_path / "out" / "predictions" / "RTE.tsv"
-    header, *lines = outcome.predictions.read_text().splitlines()
-    assert header == "index\tprediction"
-    assert [line.split("\t")[0] for line in lines] == ["4", "9"]
-    assert {line.split("\t")[1] for line in lines} <= set(CLASSES["rte"])
 
 
 def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:

@@ -225,32 +225,6 @@ def test_measures_do_not_depend_on_the_side_of_padding(folder: Path) -> None:
         assert one.odds == pytest.approx(other.odds, abs=1e-4)
 
 
-def test_a_small_one_learns(tmp_path: Path) -> None:
-    """A new model of ours, windows and questions without an answer included; then it is measured as it was saved."""
-    model = {"model_type": "lecture_bert", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    model |= {"intermediate_size": 64, "max_position_embeddings": LENGTH}
-    chosen = recipe(
-        model=model,
-        validation_rows=ROWS,
-        epochs=80,
-        learning_rate=0.003,
-        optimizer="adamw",
-        max_length=384,
-        evaluate_every=40,
-    )
-    result, _ = train(TASK, chosen, tmp_path)
-    assert result.metric_name == "f1"
-    assert result.best_metric > 0.8
-    kept, tokenizer = AutoModelForQuestionAnswering.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
-    assert type(kept).__name__ == "LectureBertForQuestionAnswering"
-    measured = TASK.evaluate(kept, tokenizer, read(ROWS), chosen)
-    assert measured["f1"] == pytest.approx(result.best_metric)
-    assert measured["windows"] > 10, "windows are no longer than the model's positions"
-    described = json.loads((tmp_path / "task.json").read_text())
-    assert (described["name"], described["no_answer"]) == ("question_answering", True)
-    assert json.loads(json.dumps(chosen.to_dict()))["version_2_with_negative"] is True, "noticed in the data"
-
-
 def test_a_model_without_cls_learns_the_beginning_of_the_text(tmp_path: Path) -> None:
     """Where a window holds no answer; GPT-2 with our words, which pads on the left."""
     tokenizer = WordTokenizer.train([row["context"] for row in ROWS], progress=False)

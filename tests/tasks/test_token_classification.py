@@ -11,7 +11,7 @@ import pytest
 import torch
 from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn import functional as F
-from transformers import AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
+from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.main import train_and_test
@@ -110,15 +110,6 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
     assert not model.training
 
 
-def test_the_best_weights_are_those_of_the_best_f1(tmp_path: Path, bert: Path) -> None:
-    chosen = recipe(from_pretrained=str(bert), validation_rows=ROWS, epochs=30, learning_rate=0.5)
-    result, _ = train(TASK, chosen, tmp_path)
-    assert result.metric_name == "f1"
-    assert result.best_metric == max(row["validation_f1"] for row in result.history if "validation_f1" in row) > 0.6
-    kept = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    assert TASK.evaluate(kept, small_tokenizer(), read(ROWS), chosen)["f1"] == pytest.approx(result.best_metric)
-
-
 # Tags
 
 
@@ -178,21 +169,6 @@ def test_a_checkpoint_of_other_tags_is_refused(tmp_path: Path) -> None:
         from_pretrained=chosen.from_pretrained, label_names={tag: f"{tag[:2]}{tag[2:].lower()}" for tag in TAGS}
     )
     assert list(TASK.model(renamed, small_tokenizer(), read(ROWS)).config.id2label.values()) == names
-
-
-def test_a_head_of_another_size_starts_anew_and_is_told(bert: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = read([*ROWS, {"tokens": ["x"], "tags": ["B-MISC"]}])
-    model = TASK.model(recipe(from_pretrained=str(bert)), small_tokenizer(), data)
-    assert model.config.num_labels == model.classifier.out_features == len(TAGS) + 1
-    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
-
-
-def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    BertModel(small_bert().config).save_pretrained(tmp_path)
-    small_tokenizer().save_pretrained(tmp_path)
-    chosen = recipe(from_pretrained=str(tmp_path))
-    TASK.model(chosen, AutoTokenizer.from_pretrained(tmp_path), TASK.read(chosen, "train"))
-    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
 
 
 def test_tags_that_look_like_entities_are_told(capsys: pytest.CaptureFixture[str]) -> None:
