@@ -9,7 +9,8 @@ A task joins by a test class in test_tasks.py that declares a tiny recipe and it
         data = ["the keeper reads", "a ship passes", ...]
 
 `TaskTests` holds what is true of any task. `HeadTaskTests` holds what is true of tasks whose models are a backbone with
-a head: they learn what a plain loop over single rows learns.
+a head: they learn what a plain loop over single rows learns. tests/training/test_scripts.py stops runs by signals
+and trains in two processes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.tasks.task import PredictionOptions, Task
 from hf_lecture_models.trainer.batches import RowShard
-from tests.forked_python import run_workers
 from tests.hub.card_examples import examples
 
 Mistake = tuple[dict[str, Any], str]
@@ -51,7 +51,6 @@ class TaskTests:
         data: the training data, texts or rows; the first ones are the validation data.
         mistakes: fields of recipes that are refused, with the messages.
         unreadable: data to predict that the model cannot read, and the message; None: the task predicts nothing.
-        without_dropout: fields of the model without dropout, which each process draws for itself.
     """
 
     task: ClassVar[Task[Any]]
@@ -59,7 +58,6 @@ class TaskTests:
     data: ClassVar[list[Any]]
     mistakes: ClassVar[list[Mistake]] = []
     unreadable: ClassVar[tuple[Any, str] | None] = None
-    without_dropout: ClassVar[dict[str, Any]] = {}
 
     def write(self, name: str, data: Sequence[Any]) -> str:
         """Write texts or rows into a file of the current folder, and return its name."""
@@ -142,29 +140,6 @@ class TaskTests:
         """The command line of the tiny recipe, whose training data are in the current folder."""
         given = {"train_files": self.recipe().train_files, "output_dir": "run"} | self.fields | fields
         return [part for name, value in given.items() for part in (f"--{name}", json.dumps(value))]
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("precision", ["no", "bf16"])
-    def test_two_processes_train_as_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
-        monkeypatch.chdir(tmp_path)
-        shared = {"model": {**self.fields["model"], **self.without_dropout}, "mixed_precision": precision}
-        shared |= {f"{part}_files": self.recipe().validation_files for part in ("validation", "test")}
-        shared |= {"optimizer": "sgd", "learning_rate": 0.1, "epochs": 2, "batch_size": 8, "log_every": 1}
-        script = Path(__file__).parents[2] / "training" / self.task.script
-        two = [*self.options(**shared, accumulation_steps=2, output_dir="two"), "--num_processes", "2"]
-        out, err = run_workers(script, *two)
-        assert "in 2 process(es)" in err
-        assert out.count(", test ") == 1, "one process measures and speaks"
-        run_task(self.task, self.options(**shared, accumulation_steps=4, output_dir="one"), "")
-        records = [json.loads(Path(name, "training.json").read_text()) for name in ("one", "two")]
-        assert records[0]["items"] == records[1]["items"]
-        tolerance = 1e-4 if precision == "no" else 2e-2
-        for key in ("loss", *([f"validation_{records[0]['metric']}"] if precision == "no" else [])):
-            found, expected = ([row[key] for row in record["history"] if key in row] for record in records)
-            assert found == pytest.approx(expected, rel=tolerance)
-        weights = load_file("two/model.safetensors")
-        for name, tensor in load_file("one/model.safetensors").items():
-            torch.testing.assert_close(weights[name], tensor, rtol=tolerance, atol=1e-5 + tolerance / 100)
 
     def test_a_mistake_costs_one_line_and_no_traceback(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

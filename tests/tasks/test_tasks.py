@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from hf_lecture_models.tasks.registry import TASKS
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_chooser import ROWS as CHOICES
@@ -26,7 +24,6 @@ TEXTS = [" ".join((WORDS * 3)[n % 7 : n % 7 + 8 + n * 3 % 15]) for n in range(12
 LAYER: dict[str, Any] = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 BERT = {"model_type": "lecture_bert", "max_position_embeddings": 32, **LAYER}
 SPANS = {"model_type": "lecture_transformer", "position_encoding": "relative_buckets", "norm_position": "pre", **LAYER}
-NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 LONG = "film " * 40
 
 
@@ -34,14 +31,11 @@ class TestCausalLM(TaskTests):
     task = TASKS["causal_lm"]
     fields = {"model": {"model_type": "lecture_recurrent", "hidden_size": 8}, "layout": "stream", "sequence_length": 6}
     data = TEXTS
-    mistakes = [
-        ({"layout": "rows"}, "layout must be one of stream, blocks, texts, not 'rows'"),
-    ]
+    mistakes = [({"layout": "rows"}, "layout must be one of stream, blocks, texts, not 'rows'")]
 
 
 class TestMaskedLM(TaskTests):
     task = TASKS["masked_lm"]
-    without_dropout = NO_DROPOUT
     fields = {
         "model": BERT,
         "documents": "texts",
@@ -50,11 +44,7 @@ class TestMaskedLM(TaskTests):
     }
     data = TEXTS
     mistakes = [
-        ({"mask_probability": 0}, "mask_probability must be above 0 and at most 1, not 0.0"),
         ({"mask_probability": 1.5}, "mask_probability must be above 0 and at most 1, not 1.5"),
-        ({"documents": "pages"}, "documents must be one of blank_lines, titles, texts, not 'pages'"),
-        ({"documents": "titles"}, "training data: next sentences need two documents at least, "),
-        ({"sequence_length": 33}, "sequence_length 33 is more than the model's longest input, 32 tokens"),
     ]
 
 
@@ -67,7 +57,6 @@ class TestMaskedWords(TestMaskedLM):
 
 class TestBidirectionalLM(TaskTests):
     task = TASKS["bidirectional_lm"]
-    without_dropout = {"dropout": 0.0, "softmax_samples": None}
     fields = {
         "model": {"model_type": "lecture_elmo", "char_embedding_size": 4, "char_filters": [[1, 4]], "hidden_size": 8}
         | {"projection_size": 4, "num_highway_layers": 1, "softmax_samples": 4},
@@ -99,16 +88,13 @@ class TestTextClassification(TaskTests):
 
 class TestTokenClassification(TaskTests):
     task = TASKS["token_classification"]
-    without_dropout = NO_DROPOUT
     fields = {"model": {**BERT, "max_position_embeddings": 16}, "scheme": "entities"}
     data = TAGGED
-    mistakes = [({"scheme": "bio"}, "scheme must be one of plain, entities, not 'bio'")]
     unreadable = ({"tokens": LONG.split()}, "row 1 has 42 tokens, more than the model's longest input; --max_length 16")
 
 
 class TestQuestionAnswering(TaskTests):
     task = TASKS["question_answering"]
-    without_dropout = NO_DROPOUT
     fields = {
         "model": {**BERT, "max_position_embeddings": 20},
         "max_length": 24,
@@ -116,16 +102,13 @@ class TestQuestionAnswering(TaskTests):
         "max_answer_length": 6,
     }
     data = ANSWERABLE
-    mistakes = [({"max_length": 4}, "max_length 4 leaves no room for a question and a text")]
     unreadable = ({"question": "", "context": "a film"}, "row 1 .* has no question; add it, or leave the row out")
 
 
 class TestMultipleChoice(TaskTests):
     task = TASKS["multiple_choice"]
-    without_dropout = NO_DROPOUT
     fields = {"model": {**BERT, "max_position_embeddings": 16}}
     data = CHOICES
-    mistakes = [({"task": "copas"}, "task must be one of ")]
     unreadable = (CHOICES[0] | {"context": LONG}, "row 1, choice 0 has 46 tokens")
 
 
@@ -143,13 +126,10 @@ class TestTranslation(TaskTests):
 
 class TestSpanCorruption(TaskTests):
     task = TASKS["span_corruption"]
-    without_dropout = {"dropout": 0.0}
     fields = {"model": SPANS | {"dropout": 0.1}, "documents": "texts", "sequence_length": 40, "sentinels": 6}
     fields |= {"tokenizer": {"type": "word"}}
     data = TEXTS
     mistakes = [
-        ({"sentinels": 1, "mean_span_length": 1.0}, "spans, but the tokenizer has 1 sentinel(s)"),
-        ({"sequence_length": 2}, "has no room for text beside 1 special token(s); raise it to 3 at least"),
         ({"noise_density": 1.0}, "noise_density must be above 0 and below 1, not 1.0"),
         ({"mean_span_length": 0.5}, "mean_span_length must be at least 1, not 0.5"),
         (
@@ -182,11 +162,6 @@ class TestWordVectors(TaskTests):
         ({"accumulation_steps": 2}, "word vectors are trained without accumulation_steps"),
         ({"model": BERT}, "is no word2vec; set model.model_type lecture_word2vec"),
     ]
-
-    @pytest.mark.slow
-    @pytest.mark.xfail(strict=True, reason="word vectors are trained in one process, which test_word_updates.py checks")
-    def test_two_processes_train_as_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().test_two_processes_train_as_one(tmp_path, monkeypatch, "no")
 
 
 class ImageTests(TaskTests):
