@@ -122,10 +122,8 @@ def _measured(results: Mapping[str, Any], measures: Sequence[Mapping[str, Any]])
     values: dict[str, Any] = {measure["key"]: results.get(measure["key"]) for measure in measures}
     values = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
     labels = {measure["key"]: measure["label"] for measure in measures}
-    repeated = {
-        m["key"] for m in measures if m["key"] in values and values[m["key"]] == values.get(m.get("variant_of"))
-    }
-    return {key: (labels[key], value) for key, value in values.items() if key not in repeated}
+    others = {measure["key"]: values.get(measure.get("variant_of", "")) for measure in measures}
+    return {key: (labels[key], value) for key, value in values.items() if value != others[key]}
 
 
 def _is_ours(facts: Mapping[str, Any]) -> bool:

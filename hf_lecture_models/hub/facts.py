@@ -54,14 +54,11 @@ def collect_facts(
         results: measures from its task's evaluation (plain values are kept); empty if nothing was measured.
         name: the card's title.
         data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source".
-        task: the description from the task's `describe`; without results None, for what transformers says of the model.
+        task: the description from the task's `describe`, without which results are a ValueError; None without results.
         recipe: the training recipe, or the arguments of `fit`. Absolute paths are cut to their last part.
         training: measured values by name, as `training_record` gives them.
         command: what reproduces the model.
         licence: of the weights, as the Hub writes it ("apache-2.0").
-
-    Raises:
-        ValueError: results without `task`, which has the names of the measures.
     """
     if results and not task:
         raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
