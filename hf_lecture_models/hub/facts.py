@@ -57,8 +57,7 @@ def collect_facts(
         task: the description from the task's `describe`, without which results are a ValueError; None without results.
         recipe: the training recipe, or the arguments of `fit`. Absolute paths are cut to their last part.
         training: measured values by name, as `training_record` gives them.
-        command: what reproduces the model.
-        licence: of the weights, as the Hub writes it ("apache-2.0").
+        command, licence: what reproduces the model; the weights' licence, as the Hub writes it ("apache-2.0").
     """
     if results and not task:
         raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
