@@ -37,8 +37,6 @@ Deviations:
 """
 
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -47,15 +45,15 @@ from transformers.utils.generic import ModelOutput
 
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
-from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
-from hf_lecture_models.layers.highway import Gate, Highway
+from hf_lecture_models.layers.highway import Highway
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
+from hf_lecture_models.models.elmo.pretrained_elmo import ElmoFiles, ElmoPreTrainedModel
 
 
 @dataclass
@@ -65,8 +63,7 @@ class ElmoModelOutput(ModelOutput):
     Attributes:
         last_hidden_state: (batch, seq, 2 * projection_size), [h→_K; h←_K].
         layer_states: (batch, seq, (num_hidden_layers + 1) * 2 * projection_size), [h→_k; h←_k] for k = 0, ..., K.
-        past_key_values: for each layer h and c of both directions, if asked for.
-        hidden_states: `layer_states` layer by layer, if asked for.
+        past_key_values, hidden_states: h and c of both directions, and `layer_states`, layer by layer, if asked for.
     """
 
     last_hidden_state: Tensor | None = None
@@ -102,42 +99,7 @@ class ElmoLayer(GradientCheckpointingLayer):
         return (output + hidden if self.skips else output), (*after, *before)
 
 
-class ElmoPreTrainedModel(LayeredPreTrainedModel):
-    """The base of all ELMo models."""
-
-    config: ElmoConfig
-    _is_stateful = True
-
-    def get_input_embeddings(self) -> nn.Module:
-        """Return the vectors of characters."""
-        return self.base_model.characters.embed  # type: ignore[union-attr, return-value]
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replace the vectors of characters."""
-        self.base_model.characters.embed = value  # type: ignore[union-attr]
-
-    def get_output_embeddings(self) -> None:
-        """Return None: the vocabulary of the predicted words is not that of the characters."""
-
-    @torch.no_grad()
-    def _init_weights(self, module: Any) -> None:
-        if isinstance(module, nn.Embedding):
-            init.uniform_(module.weight, -1.0, 1.0)
-        elif isinstance(module, nn.Conv1d):
-            init.uniform_(module.weight, -0.05, 0.05)
-            init.zeros_(module.bias)  # type: ignore[arg-type]
-        elif isinstance(module, nn.Linear):
-            init.normal_(module.weight, std=module.in_features**-0.5)
-            init.constant_(module.bias, -2.0 if isinstance(module, Gate) else 0.0)
-        elif isinstance(module, nn.RNNBase):
-            bound = module.hidden_size**-0.5
-            for parameter in module.parameters(recurse=False):
-                init.uniform_(parameter, -bound, bound)
-        if hasattr(module, "draw_weights"):
-            module.draw_weights()
-
-
-class ElmoModel(ElmoPreTrainedModel):
+class ElmoModel(ElmoFiles, ElmoPreTrainedModel):
     """The language models of both directions without their softmax: each word's vectors in context.
 
     `forward` reads character ids (batch, seq, max_characters_per_token), as `ElmoTokenizer` gives them. In
@@ -193,11 +155,6 @@ class ElmoModel(ElmoPreTrainedModel):
             after.append(state)
         cache = RecurrentCache.after(past_key_values, after, seq) if use_cache else None
         return ElmoModelOutput(hidden, torch.cat(layers, -1), cache)
-
-    @classmethod
-    def from_allennlp(cls, options_json: str | PathLike[str], weights_hdf5: str | PathLike[str]) -> Self:
-        """Read the files of an official model; needs the package and h5py."""
-        raise ImportError("reading AllenNLP's files needs the package hf_lecture_models: pip install hf-lecture-models")
 
 
 class ElmoForPreTraining(CountedOutputLayer, BidirectionalLMHead, ElmoPreTrainedModel):

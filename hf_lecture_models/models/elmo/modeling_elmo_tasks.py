@@ -27,7 +27,8 @@ from hf_lecture_models.layers.layer_mix import SoftmaxLayerMix
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 from hf_lecture_models.layers.text_vectors import max_state, real_tokens
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
-from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel, ElmoPreTrainedModel
+from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel
+from hf_lecture_models.models.elmo.pretrained_elmo import ElmoPreTrainedModel
 
 # x is made of characters' vectors of this size, by filters over this many of them.
 _CHARACTER_SIZE, _FILTER_WIDTH = 16, 3

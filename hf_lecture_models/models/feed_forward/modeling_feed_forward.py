@@ -104,8 +104,6 @@ class FeedForwardModel(StatefulTextModel, FeedForwardPreTrainedModel):
 class FeedForwardForCausalLM(LargeVocabularyLM, CausalLMHead, FeedForwardPreTrainedModel, GenerationMixin):
     """The feed-forward language model: the next word's probability from the n - 1 words before it.
 
-    Its `lm_head` holds [U | W] and b.
-
     >>> model = FeedForwardForCausalLM(FeedForwardConfig(vocab_size=9, order=3, hidden_size=4, bos_token_id=8))
     >>> ids = torch.tensor([[8, 3, 1, 4]])
     >>> model(ids, labels=ids).logits.shape, model.score(ids)[0, 0].item()

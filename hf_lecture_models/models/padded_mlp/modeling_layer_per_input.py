@@ -91,11 +91,7 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
         return (u, at_words), h
 
     def _layers_for(self, seq: int) -> nn.ModuleList:
-        """The layers that rows of `seq` tokens may need.
-
-        With gradients these are all layers, since distributed training waits for every layer's; and while tracing, so
-        that one graph serves for all lengths.
-        """
+        """The layers for rows of `seq` tokens: all with gradients, for which distributed training waits, or traced."""
         if torch.is_grad_enabled() or torch.compiler.is_compiling():
             return self.layers
         return self.layers[:seq]

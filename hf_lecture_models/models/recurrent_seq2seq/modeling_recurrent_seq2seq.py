@@ -67,7 +67,6 @@ class RecurrentEncoderOutput(ModelOutput):
         last_hidden_state: (batch, source, source_size), h_j at each token in the source's order; zeros at padding.
         last_states: (batch, num_hidden_layers, 1 or 2, source_size): each layer's h, and an LSTM's c, after the whole
             source; in two directions [h→_J; h←_1].
-        hidden_states: the word vectors and each layer's output, if asked for.
     """
 
     last_hidden_state: Tensor | None = None

@@ -32,9 +32,8 @@ Deviations:
   gradients block by block (`tasks/word_updates.py`).
 """
 
-import os
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -45,21 +44,16 @@ from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
-from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
+from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.initial_weights import SmallEmbedding
 from hf_lecture_models.layers.input_codings import word_mask
 from hf_lecture_models.layers.inputs import look_up, real_token_mask, token_ids
 from hf_lecture_models.layers.word_prediction import HierarchicalSoftmax, NegativeSampling
 from hf_lecture_models.models.word2vec.configuration_word2vec import Word2VecConfig
+from hf_lecture_models.models.word2vec.pretrained_word2vec import Word2VecFiles, Word2VecPreTrainedModel
 
 
-class Word2VecPreTrainedModel(LecturePreTrainedModel):
-    """The base of both models."""
-
-    config: Word2VecConfig
-
-
-class Word2VecModel(Word2VecPreTrainedModel):
+class Word2VecModel(Word2VecFiles, Word2VecPreTrainedModel):
     """The vector of each word, whatever the words around it.
 
     `forward` reads ids (batch, seq) and returns `last_hidden_state` (batch, seq, hidden), zeros where `attention_mask`
@@ -83,23 +77,6 @@ class Word2VecModel(Word2VecPreTrainedModel):
         real = real_token_mask(ids, attention_mask, None)
         vectors = look_up(self.embed_tokens, ids).where(real.unsqueeze(-1), 0.0)
         return BaseModelOutput(vectors, self.shown_states(kwargs.get("output_hidden_states"), vectors))
-
-    @classmethod
-    def from_word2vec_format(
-        cls, path: str | os.PathLike[str], binary: bool = True, encoding: str = "utf-8", errors: str = "strict"
-    ) -> tuple[Self, Any]:
-        """Read a word2vec file; see `hf_lecture_models.models.word2vec.conversion_word2vec.from_word2vec_format`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_word2vec_format"))
-
-    def save_word2vec_format(self, path: str | os.PathLike[str], tokenizer: Any, binary: bool = True) -> None:
-        """Write a word2vec file; see `hf_lecture_models.models.word2vec.conversion_word2vec.save_word2vec_format`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("save_word2vec_format"))
-
-
-_NEEDS_THE_PACKAGE = (
-    "Word2VecModel.{} needs the package: `pip install hf-lecture-models`, then `import hf_lecture_models`; "
-    "this copy of the model was loaded from a repository's own code"
-)
 
 
 @dataclass
@@ -151,7 +128,6 @@ class Word2VecForPreTraining(CountedOutputLayer, ModelHead, Word2VecPreTrainedMo
             input_ids: (batch, seq), a text in each row.
             attention_mask: (batch, seq), 1 = real token.
             labels: (batch, seq), the words to predict: `input_ids` as a rule; -100 is not counted.
-            kwargs: `output_hidden_states`, for the `hidden_states` of the base model.
 
         Raises:
             ValueError: ids or labels of another shape or type, or outside the vocabulary.
