@@ -56,6 +56,18 @@ def test_all_is_on_the_disk_before_it_gets_its_name(
     assert [name for name, _ in synced] == [file.name, "sub"]
 
 
+def test_whoever_sees_the_new_configuration_finds_the_new_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, moved = Path.replace, []
+    monkeypatch.setattr(files.Path, "replace", lambda path, target: moved.append(path.name) or replace(path, target))
+    (tmp_path / "target").mkdir()
+    with staged_folder(tmp_path / "target") as stage:
+        for name in ("a", "config.json", *map(str, range(8)), "z"):
+            (stage / name).touch()
+    assert (moved[-1], len(moved)) == ("config.json", 11)
+
+
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_folder_in_a_files_place_is_named_and_nothing_moves(tmp_path: Path, kind: str) -> None:
     other = {"file": Path.mkdir, "folder": Path.touch}[kind]
