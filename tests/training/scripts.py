@@ -14,16 +14,9 @@ from typing import Any
 import pytest
 
 from hf_lecture_models import FeedForwardConfig, FeedForwardForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.main import run_task, train_from_command
-from hf_lecture_models.tasks.masked_lm import MaskedLM
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice
-from hf_lecture_models.tasks.question_answering import QuestionAnswering
-from hf_lecture_models.tasks.span_corruption import SpanCorruption
+from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification
-from hf_lecture_models.tasks.token_classification import TokenClassification
-from hf_lecture_models.tasks.translation import Translation
 from tests.forked_python import ForkedPython
 from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
 
@@ -176,7 +169,7 @@ NO_TEXTS = ["--train_texts", "[]"]
 NO_DROPOUT = ["--model.hidden_dropout_prob", "0", "--model.attention_probs_dropout_prob", "0"]
 SCRIPTS: dict[str, Script] = {
     "causal_lm": Script(
-        CausalLM(),
+        TASKS["causal_lm"],
         write_texts,
         [str(RECIPES / "recurrent_tiny.yaml")],
         ["--model.dropout", "0", "--epochs", "6", "--evaluate_every", "35"],
@@ -209,7 +202,7 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "masked_lm": Script(
-        MaskedLM(),
+        TASKS["masked_lm"],
         lambda: None,
         [str(RECIPES / "bert_tiny.yaml")],
         ["--epochs", "4", "--evaluate_every", "4", *NO_DROPOUT],
@@ -227,7 +220,7 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "span_corruption": Script(
-        SpanCorruption(),
+        TASKS["span_corruption"],
         lambda: None,
         [str(RECIPES / "transformer_span_tiny.yaml")],
         ["--epochs", "4", "--evaluate_every", "4", "--model.dropout", "0"],
@@ -243,9 +236,9 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "glue": Script(
-        TextClassification(),
+        TASKS["text_classification"],
         write_classifier,
-        printed_commands(TextClassification())[0][:-2],
+        printed_commands(TASKS["text_classification"])[0][:-2],
         [*small_steps(2), "--test_files", "V.tsv"],
         [],
         "validation_accuracy",
@@ -282,9 +275,9 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "multiple_choice": Script(
-        MultipleChoice(),
+        TASKS["multiple_choice"],
         write_chooser,
-        printed_commands(MultipleChoice())[0][:-2],
+        printed_commands(TASKS["multiple_choice"])[0][:-2],
         [*small_steps(2), "--batch_size", "4"],
         [],
         "validation_accuracy",
@@ -301,9 +294,9 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "squad": Script(
-        QuestionAnswering(),
+        TASKS["question_answering"],
         write_answerer,
-        printed_commands(QuestionAnswering())[0][:-2],
+        printed_commands(TASKS["question_answering"])[0][:-2],
         # Each micro-batch is one window, so that the stock head, which counts padding, reads the same ones in both.
         [*small_steps(4), "--max_length", "24", "--doc_stride", "6"],
         ["--accumulation_steps", "8"],
@@ -327,9 +320,9 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "tagging": Script(
-        TokenClassification(),
+        TASKS["token_classification"],
         write_tagger,
-        printed_commands(TokenClassification())[0][:-2],
+        printed_commands(TASKS["token_classification"])[0][:-2],
         [*small_steps(2), "--scheme", "entities", "--max_length", "9"],
         [],
         "validation_f1",
@@ -351,7 +344,7 @@ SCRIPTS: dict[str, Script] = {
         ],
     ),
     "translation": Script(
-        Translation(),
+        TASKS["translation"],
         write_translator,
         ["recipe.yaml", "--train_files", "[T.fr.txt, T.en.txt]", "--validation_files", "[V.fr.txt, V.en.txt]"],
         ["--epochs", "3", "--learning_rate", "0.1", "--optimizer", "sgd", "--accumulation_steps", "2"],

@@ -16,44 +16,14 @@ from transformers import CONFIG_MAPPING
 from benchmarks import fine_tuning, model_cards
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
-from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
-from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.main import train_from_command
-from hf_lecture_models.tasks.masked_images import MaskedImagesTask
-from hf_lecture_models.tasks.masked_lm import MaskedLM
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice
-from hf_lecture_models.tasks.question_answering import QuestionAnswering
-from hf_lecture_models.tasks.span_corruption import SpanCorruption
-from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification
-from hf_lecture_models.tasks.text_to_text import TextToText
-from hf_lecture_models.tasks.token_classification import TokenClassification
-from hf_lecture_models.tasks.translation import Translation
-from hf_lecture_models.tasks.word_vectors import WordVectors
+from hf_lecture_models.tasks.registry import TASKS as tasks_by_name
 from training.fit_ngram import NGramRecipe
 
 FINE_TUNING_PAGE = Path(__file__).parents[2] / "docs" / "fine_tuning.md"
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
-TASKS: dict[str, Task[Any]] = {
-    task.script: task
-    for task in (
-        BidirectionalLM(),
-        CausalLM(),
-        TextClassification(),
-        ImageClassification(),
-        MaskedImagesTask(),
-        MaskedLM(),
-        MultipleChoice(),
-        QuestionAnswering(),
-        SpanCorruption(),
-        TextToText(),
-        TokenClassification(),
-        Translation(),
-        WordVectors(),
-    )
-}
+TASKS = {task.script: task for task in tasks_by_name.values()}
 # Begin with published weights: docs/fine_tuning.md has the lines that make their folder.
 MINILM = [path for path in RECIPES if path.stem.startswith("bert_minilm_")]
 
