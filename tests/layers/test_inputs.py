@@ -5,25 +5,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
 
-from hf_lecture_models.layers.inputs import input_vectors, real_token_mask, scored_positions
-
-
-def test_ids_are_looked_up_and_vectors_taken_as_they_are() -> None:
-    embedding, ids = nn.Embedding(9, 4), torch.tensor([[3, 1], [0, 8]])
-    vectors = input_vectors(embedding, ids, None)
-    assert torch.equal(vectors, embedding.weight[ids])
-    assert input_vectors(embedding, None, vectors) is vectors
-    for both in ((None, None), (ids, vectors)):
-        with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
-            input_vectors(embedding, *both)
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
-def test_no_tokens_are_refused(shape: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match=r"the input has shape .* at least one token per row"):
-        input_vectors(nn.Embedding(9, 4), torch.zeros(shape, dtype=torch.long), None)
+from hf_lecture_models.layers.inputs import real_token_mask, scored_positions
 
 
 def test_real_tokens_are_told_by_the_mask_or_by_the_padding_token() -> None:
