@@ -129,7 +129,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     test_data, unlabelled = task.read(recipe, "test"), task.read(recipe, "predict")
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
-    if not recipe.from_pretrained and recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
+    if recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
         _note_default(model)
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)

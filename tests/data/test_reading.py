@@ -202,6 +202,8 @@ def test_labels_of_rows_to_predict_are_not_read(tmp_path: Path) -> None:
         assert rows[:] == [{"text": "a film"}]
     with pytest.raises(ValueError, match=r"bare.tsv has no column 'kind', only sentence"):
         read_rows(recipe, "test", ("text",), labels=("label",))
+    with pytest.raises(ValueError, match=r"bare.tsv has no column 'text', only sentence"):
+        read_rows(RowsRecipe(train_files=[bare]), "train", ("text",))
     assert read_rows(RowsRecipe(columns=columns), "predict", ("text",), labels=("label",)) is None
     with pytest.raises(ValueError, match="columns has 'tag', but there are only text, label"):
         read_rows(RowsRecipe(columns={"tag": "kind"}), "predict", ("text",), labels=("label",))
