@@ -126,8 +126,7 @@ def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
 def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sort keys, none negative, together with their increasing positions; equal keys stay in their order.
 
-    The keys are overwritten. If 63 bits are enough, one number holds both: sorting numbers is several times faster
-    than finding their order.
+    The keys are overwritten.
 
     >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
     (array([5, 7, 7]), array([4, 2, 6]))
@@ -136,7 +135,7 @@ def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.n
     if int(keys.max(initial=0)).bit_length() + bits > 63:
         order = np.argsort(keys, kind="stable")
         return keys[order], positions[order]
-    keys <<= bits
+    keys <<= bits  # one number holds both: sorting numbers is several times faster than finding their order
     keys |= positions
     keys.sort()
     positions = keys & ((1 << bits) - 1)

@@ -125,12 +125,11 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
             attention_mask: (batch, seq), 1 = real token; others are skipped, wherever they are.
             labels: (batch, seq); the loss is the mean of -ln p(`labels[:, t + 1]` | `input_ids[:, :t + 1]`) over labels
                 other than -100 (their sum over `num_items_in_batch`, where that is given).
-            logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all. The
-                loss counts all labels in any case.
+            logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all.
 
         Returns:
-            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities, normalised
-            unless the tables are quantised.
+            `loss`, of all labels (None without), and `logits` (batch, kept, vocab): natural log-probabilities,
+            normalised unless the tables are quantised.
 
         Raises:
             ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is

@@ -221,11 +221,6 @@ def test_one_token_that_begins_and_ends_texts(smoothing):
     assert scores.tolist() == pytest.approx(expected, abs=1e-5)
 
 
-def test_keys_past_63_bits_are_refused_not_wrapped():
-    with pytest.raises(ValueError, match="table_sizes"):
-        NGramConfig(vocab_size=2**31 - 1, order=3, table_sizes=[2**31 - 1, 2**33, 10])
-
-
 @pytest.mark.parametrize("largest", [9, 2**62])
 def test_keys_are_sorted_stably_even_where_one_number_cannot_hold_key_and_position(largest):
     rng = np.random.default_rng(5)

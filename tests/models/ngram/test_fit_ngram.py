@@ -138,7 +138,6 @@ def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, mon
         (["--name", ""], "name is empty; give one"),
         (["--classes", "1000"], "classes is 1000; the texts have 33 different words"),
         (["--classes", "5", "--class_file", "x"], "classes and class_file are both given; leave one out"),
-        (["--smoothing", "katz", "--katz_k", "0"], "katz_k is 0"),
         (["--smoothing", "stupid_backoff", "--arpa", "lm.arpa"], "stupid_backoff has none; leave arpa out"),
     ],
 )

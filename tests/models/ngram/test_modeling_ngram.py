@@ -48,10 +48,7 @@ class NGramTests(CausalLMTests):
     alpha = 1.0
     contradictory_configs = (
         {"prune": [0, 2, 1]},
-        {"prune": [1, 1]},
         {"table_sizes": [3, 0, 0]},
-        {"alpha": 0.0},
-        {"order": 0},
         {"order": 65},
         {"vocab_size": 2, "bos_token_id": 0, "eos_token_id": None, "pad_token_id": 1},
     )
@@ -331,13 +328,20 @@ def test_without_the_package_the_readers_say_so(monkeypatch):
     [
         ({"discounts": [[0.5]]}, "discounts: 2 entries"),
         ({"discounts": [[float("nan")], [0.5]]}, "discounts: 2 entries"),
+        ({"discount_ratios": [[0.5]]}, "discount_ratios: 2 entries"),
         ({"interpolation_weights": [0.5, -1.0]}, "interpolation_weights: 2 entries within 0 and 1"),
         ({"table_sizes": [2**20, 2**40], "vocab_size": 2**20}, "more than"),
+        ({"table_sizes": [2**31 - 1, 2**33, 10], "vocab_size": 2**31 - 1, "order": 3}, "table_sizes: there cannot be"),
+        ({"katz_k": 0}, "katz_k is 0; it must be at least 1"),
+        ({"katz_k": 10**6}, "katz_k is 1000000; at most 10000"),
+        ({"backoff_factor": 0.0}, "backoff_factor is 0.0; it must be above 0 and at most 1"),
+        ({"backoff_factor": 1.5}, "backoff_factor is 1.5"),
+        ({"backoff_factor": math.nan}, "backoff_factor is nan"),
     ],
 )
-def test_estimated_fields_are_checked(fields, message):
+def test_bad_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
-        NGramConfig(order=2, **fields)
+        NGramConfig(**{"order": 2} | fields)
 
 
 def test_tables_are_not_quantised(tmp_path):

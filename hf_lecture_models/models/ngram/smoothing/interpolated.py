@@ -126,12 +126,9 @@ def smooth_order(
     Args:
         entry: the n-grams of all contexts, or of neighbouring ones that are numbered from 0.
         starts: (contexts,) True where a context begins with `<s>`; one True for order 1.
-        n: the order.
         used: (n-grams,) the counts that are discounted; for Pitman-Yor, the first term of P itself.
         kept: (n-grams,) those that are not pruned.
         lower: P(w | h') by the number of the n-gram h'w.
-        config: the smoothing, and what was estimated for it.
-        ratios: for smoothings that back off.
     """
     prefixes = entry.keys // config.vocab_size
     totals = np.bincount(prefixes, used, minlength=len(starts))

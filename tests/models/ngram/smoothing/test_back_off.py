@@ -280,19 +280,3 @@ def test_a_saved_stupid_backoff_ranks_and_refuses_the_rest(tmp_path):
         with pytest.raises(ValueError, match=r"do not sum to one|holds probabilities"):
             refused()
     assert not (tmp_path / "lm.arpa").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"katz_k": 0}, "katz_k is 0; it must be at least 1"),
-        ({"katz_k": 10**6}, "katz_k"),
-        ({"backoff_factor": 0.0}, "backoff_factor is 0.0; it must be above 0 and at most 1"),
-        ({"backoff_factor": 1.5}, "backoff_factor is 1.5"),
-        ({"backoff_factor": math.nan}, "backoff_factor"),
-        ({"order": 2, "discount_ratios": [[0.5]]}, "discount_ratios"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(ValueError, match=message):
-        NGramConfig(**options)
