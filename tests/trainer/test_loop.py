@@ -56,7 +56,8 @@ def recipe(**fields):
 
 
 def distance(model):
-    return {"distance": model(POINTS, torch.ones_like(POINTS)).loss.item(), "note": "text is no number"}
+    others = {"note": "text is no number", "nothing": float("nan"), "yes": True}
+    return {"distance": model(POINTS, torch.ones_like(POINTS)).loss.item(), **others}
 
 
 def run(folder, model=None, *, evaluation=Evaluation(distance, "distance"), resume=False, **fields):  # noqa: B008
@@ -73,6 +74,7 @@ def same(first, second):
 def test_it_learns_and_leaves_the_best_model(tmp_path):
     result, _ = run(tmp_path, epochs=60)
     values = [row["validation_distance"] for row in result.history if "validation_distance" in row]
+    assert {name for row in result.history for name in row if name.startswith("validation")} == {"validation_distance"}
     assert result.step == 360
     assert result.items == 22 * 60
     assert result.best_metric == min(values) < 0.1 * values[0]
