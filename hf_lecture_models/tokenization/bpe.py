@@ -21,7 +21,6 @@ from tokenizers.decoders import BPEDecoder
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
-from tqdm.auto import tqdm
 
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
@@ -33,7 +32,7 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     splitter,
 )
-from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
+from hf_lecture_models.tokenization.subwords import SubwordTokenizer, learning_bar, set_unknown
 
 
 class _Words:
@@ -162,8 +161,7 @@ class BpeTokenizer(SubwordTokenizer):
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
         limit = _most_merges(symbols, vocab_size, special, merges)
         learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), limit)
-        # disable=None: silent unless standard error is a terminal.
-        found = [*tqdm(learned, total=limit, desc="learning merges", disable=None if progress else True)]
+        found = list(learning_bar(learned, limit, "learning merges", progress))
         pieces = [*symbols, *(left + right for left, right in found)]
         backend = chosen.backend({piece: id_ for id_, piece in enumerate(pieces)}, found)
         return cls(tokenizer_object=backend, **kwargs)

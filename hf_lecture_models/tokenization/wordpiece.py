@@ -26,7 +26,6 @@ from tokenizers.decoders import WordPiece as WordPieceDecoder
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
-from tqdm.auto import tqdm
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, default_tokens
 from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likelihood_merges
@@ -278,9 +277,7 @@ def _learn_pieces(counts: dict[str, int], rule: str, min_count: int) -> Iterator
 
 def _until_full(symbols: list[str], pieces: Iterator[str], size: int | None, progress: bool) -> list[str]:
     limit = None if size is None else size - len(symbols)
-    # disable=None: silent unless standard error is a terminal.
-    bar = tqdm(islice(pieces, limit), total=limit, desc="learning pieces", disable=None if progress else True)
-    return [*symbols, *bar]
+    return [*symbols, *learning_bar(islice(pieces, limit), limit, "learning pieces", progress)]
 
 
 def _read_tokens(path: str | os.PathLike[str], options: dict[str, Any]) -> list[str]:
