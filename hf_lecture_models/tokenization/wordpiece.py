@@ -38,6 +38,7 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     shorten,
 )
+from hf_lecture_models.tokenization.subwords import learning_bar
 from hf_lecture_models.tokenization.templates import Template
 
 RULES = (*GAINS, "frequency")
