@@ -144,13 +144,11 @@ class BpeTokenizer(SubwordTokenizer):
             merges: the largest number of merges.
             form: "words" or "bytes".
             end_of_word: the mark, by default `</w>`, in the form "words". A mark of one character is unknown in texts.
-            tie_break: which of equally frequent pairs is merged: "lexicographic", the smallest as a pair of strings,
-                or "reverse_lexicographic", the largest (as Sennrich's program does).
+            tie_break: of equally frequent pairs, "lexicographic" merges the smallest one as a pair of strings, and
+                "reverse_lexicographic" the largest one (Sennrich's program).
         """
         if tie_break not in TIE_RULES:
             raise ValueError(f"tie_break is {tie_break!r}; it must be one of {', '.join(map(repr, TIE_RULES))}")
-        if merges is not None and merges < 0:
-            raise ValueError(f"merges must be at least 0, not {merges}")
         if form == "bytes" and (end_of_word is not None or kwargs.get("unk_token") is not None):
             raise ValueError("the form 'bytes' has no end_of_word and no unk_token; leave them out")
         set_unknown(form, kwargs)
@@ -240,6 +238,8 @@ class BpeTokenizer(SubwordTokenizer):
 
 def _most_merges(symbols: list[str], vocab_size: int | None, special: set[str], merges: int | None) -> int | None:
     """Return the largest number of merges under both limits; None without a limit."""
+    if merges is not None and merges < 0:
+        raise ValueError(f"merges must be at least 0, not {merges}")
     if vocab_size is None:
         return merges
     added = len(special - set(symbols))
