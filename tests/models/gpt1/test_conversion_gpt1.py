@@ -73,9 +73,7 @@ def last_states(theirs: Any, inputs: Tensors) -> Tensor:
     return inner(**with_positions(inputs)).last_hidden_state[inputs["attention_mask"].bool()]
 
 
-@pytest.mark.parametrize(
-    ("layout", "side"), [(None, "right"), (with_all_names, "right"), (without_prefix, "left")], ids=str
-)
+@pytest.mark.parametrize(("layout", "side"), [(None, "right"), (with_all_names, "right"), (without_prefix, "left")])
 def test_it_computes_what_transformers_does(tmp_path: Path, inputs: Tensors, layout: Any, side: str) -> None:
     """Logits, loss, every hidden state, every attention weight, and all gradients."""
     theirs = official()
