@@ -286,6 +286,23 @@ def test_both_vocabularies_of_a_translator_arrive(hub: StandInHub, tmp_path: Pat
     assert {"tokenizer.json", "target_tokenizer/tokenizer.json"} <= set(hub.commits("someone/pair")[-1].files)
 
 
+@pytest.mark.slow
+def test_a_published_translator_of_two_vocabularies_translates_with_the_package_and_without_it(
+    hub: StandInHub, tmp_path: Path
+) -> None:
+    translator, pair = make_translator("ours", joint_vocabulary=False)
+    publish(translator, pair, REPO)
+    expected = [one.text for one in translate(translator, pair, SOURCES)]
+    for place, run in (("with", output_of), ("without", output_without_package)):
+        code = (
+            f"{'import hf_lecture_models' if place == 'with' else ''}\nimport json\nfrom transformers import pipeline\n"
+            f"translator = pipeline('machine-translation', model={REPO!r}, trust_remote_code={place == 'without'})\n"
+            f"print('\\n' + json.dumps([found['translation_text'] for found in translator({SOURCES!r})]))"
+        )
+        printed = run(code, tmp_path, tmp_path / place / "modules", **_settings(hub, tmp_path / place))
+        assert json.loads(printed.splitlines()[-1]) == expected
+
+
 LOAD = """
 import json, sys
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import inspect
 import math
@@ -14,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch._dynamo.exc import TorchDynamoException
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
 from hf_lecture_models.layers.ngram_tables import NGramTables, _find_in_order, _find_in_parallel
 from hf_lecture_models.models.gpt1 import Gpt1ForCausalLM
@@ -202,6 +203,35 @@ def test_it_proposes_words_to_a_transformer(model, model_class):
     options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": TOKENIZER.pad_token_id}
     assisted = transformer.generate(ids, assistant_model=model, **options)
     assert torch.equal(assisted, transformer.generate(ids, **options))
+
+
+def test_evaluated_by_the_trainer_of_transformers(model, tmp_path):
+    """Metrics get the log-probabilities, as of any language model."""
+    tokenizer, rows, seen = (
+        copy.deepcopy(TOKENIZER),
+        [{"input_ids": encode(text)[0][0].tolist()} for text in TEXTS[:5]],
+        [],
+    )
+    tokenizer.padding_side = "right"  # behind padding, `<s>` would be among the items
+
+    def metrics(prediction):
+        seen.append(prediction)
+        return {"highest": prediction.predictions.max()}
+
+    trainer = Trainer(
+        model,
+        TrainingArguments(output_dir=str(tmp_path), report_to="none", use_cpu=True, disable_tqdm=True),
+        eval_dataset=rows,
+        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False),
+        compute_metrics=metrics,
+    )
+    found = trainer.evaluate()
+    scores = sum(model.score(torch.tensor([row["input_ids"]])).sum() for row in rows)
+    assert found["eval_loss"] == pytest.approx(
+        -scores.item() / sum(len(row["input_ids"]) - 1 for row in rows), rel=1e-5
+    )
+    assert seen[0].predictions.shape == (*seen[0].label_ids.shape, len(TOKENIZER))
+    assert found["eval_highest"] <= 0
 
 
 def test_generation_keeps_the_context_it_needs_only(model):
