@@ -83,22 +83,22 @@ class ClassNGramTrie(NGramTrie):
         self._buffers["log10_probs_in_class"] = torch.from_numpy(classes.log10_probs)
 
     def contexts(self, words: Tensor, starts: Tensor) -> Tensor:
-        """As `NGramTrie.contexts`; the n-grams are of classes."""
+        """Find the contexts as `NGramTrie.contexts` does, in n-grams of classes."""
         return super().contexts(self._classes(words)[0], starts)
 
     def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """As `NGramTrie.score`."""
+        """Score words as `NGramTrie.score` does: the class given the classes before it, times the word in its class."""
         classes, in_class = self._classes(words)
         scores, lengths = super().score(classes, starts)
         return scores + in_class, lengths
 
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
-        """As `NGramTrie.log_probs`."""
+        """Return the log-probabilities of words after contexts, as `NGramTrie.log_probs` does."""
         classes, in_class = self._classes(words)
         return super().log_probs(contexts, classes) + in_class
 
     def distributions(self, contexts: Tensor) -> Tensor:
-        """As `NGramTrie.distributions`: (rows, vocab)."""
+        """Return the log-probabilities of all words after each context, (rows, vocab)."""
         of_classes = super().distributions(contexts)
         classes, log10_probs = (buffer.to(of_classes.device) for buffer in self._buffers_of_words())
         return of_classes.index_select(1, classes).add_(log10_probs * math.log(10))

@@ -9,7 +9,7 @@ The paper's section 3.2 and slides R:723-731. With ELMo's layers h→_k, h←_k 
 
 and the ends of an answer are two tags, for which the softmax is over l.
 
-`modeling_elmo.py` lists the deviations.
+Deviations: those of `modeling_elmo.py`.
 """
 
 from typing import Any, ClassVar

@@ -1,7 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The decoders of the recurrent encoder-decoders, one for each use of the source.
 
-`modeling_recurrent_seq2seq.py` has the equations and the deviations.
+`modeling_recurrent_seq2seq.py` has the equations.
+
+Deviations: those of `modeling_recurrent_seq2seq.py`.
 """
 
 from dataclasses import dataclass
