@@ -69,18 +69,18 @@ def test_trainer_in_micro_batches(model_class: type, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model_class", "task"),
+    ("model_class", "task", "targets"),
     [
-        (LectureBertForSequenceClassification, "SEQ_CLS"),
-        (LectureBertForQuestionAnswering, None),
-        (LectureBertForMaskedLM, None),
+        (LectureBertForSequenceClassification, "SEQ_CLS", "all-linear"),
+        (LectureBertForQuestionAnswering, "QUESTION_ANS", ["qkv_proj", "o_proj"]),
+        (LectureBertForMaskedLM, None, "all-linear"),
     ],
 )
 @torch.no_grad()
-def test_adapters_of_all_linear_layers(model_class: Any, task: str | None, tmp_path: Path) -> None:
+def test_adapters_of_linear_layers(model_class: Any, task: str | None, targets: Any, tmp_path: Path) -> None:
     """The output matrix has none; merged and saved, the model gives the same outputs."""
     peft = pytest.importorskip("peft")
-    settings = peft.LoraConfig(task_type=task, r=4, target_modules="all-linear", init_lora_weights=False)
+    settings = peft.LoraConfig(task_type=task, r=4, target_modules=targets, init_lora_weights=False)
     adapted = peft.get_peft_model(build(model_class, num_labels=3), settings).eval()
     layers = {path for path, module in adapted.named_modules() if isinstance(module, peft.tuners.lora.LoraLayer)}
     assert any(path.endswith("1.self_attn.qkv_proj") for path in layers)
