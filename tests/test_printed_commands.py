@@ -93,6 +93,7 @@ SHORTER = {
     "hf-lecture quickstart": "--tiny",
     "hf-lecture ladder": "--tiny --minutes 0.02",
     "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
+    "python training/train_causal_lm.py training/recipes/gpt1_wikitext2.yaml --max_steps 900": "--max_steps 4",
 }
 
 NOT_RUN = {

@@ -39,7 +39,7 @@ class SegmentMemory:
         self.order = None if mask is None else self.real.int().argsort(dim=1, stable=True)[:, seq:]
 
     def distances(self) -> Tensor:
-        """Return the distance in tokens from each key to each query, (batch or 1, seq, keys), negative for later ones."""
+        """Return the distance in tokens from each key to each query, (batch or 1, seq, keys); negative: later."""
         device = self.hidden.device
         positions = torch.arange(self.seq, device=device)[None]
         if self.mask is not None:

@@ -19,6 +19,7 @@ from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.registry import TASKS as tasks_by_name
+from hf_lecture_models.tokenization.word import WordTokenizer
 from training.fit_ngram import NGramRecipe
 
 FINE_TUNING_PAGE = Path(__file__).parents[2] / "docs" / "fine_tuning.md"
@@ -59,7 +60,9 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
         recipe = load_recipe(path, recipe_class=TASKS[script].recipe_class)
         model, auto_class = recipe.model, TASKS[script].auto_class_of(recipe)
         reads_images = TASKS[script].items in ("images", "patches")
-        tokenizer = None if reads_images else make_tokenizer({"type": "byte"}, [])
+        tokenizer: Any = None if reads_images else make_tokenizer({"type": "byte"}, [])
+        if model.get("cutoffs"):  # of more words than there are bytes
+            tokenizer = WordTokenizer.from_words(map(str, range(model["cutoffs"][-1] + 1)))
         make_model(auto_class, model, tokenizer, seed=0)  # knows the fields
     # A folder may hold two model types, of which one has its name.
     folder = CONFIG_MAPPING[model["model_type"]].__module__.split(".")[2]
