@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from hf_lecture_models.layers.inputs import check_token_ids
 
@@ -29,6 +30,23 @@ def cluster_widths(embedding_size: int, div_val: int, num_clusters: int) -> list
     [1024, 256, 64, 16]
     """
     return [embedding_size // div_val**number for number in range(num_clusters)]
+
+
+class WordProjection(nn.Module):
+    """P e, from word vectors to hidden states. Like `WordScores` it is not an `nn.Linear`: its matrix is shared.
+
+    Args:
+        size: width of e.
+        hidden_size: width of the result.
+    """
+
+    def __init__(self, size: int, hidden_size: int):
+        super().__init__()
+        self.weight = nn.Linear(size, hidden_size, bias=False).weight
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(..., size) -> (..., hidden)."""
+        return F.linear(vectors, self.weight)
 
 
 class AdaptiveEmbedding(nn.Module):
@@ -56,7 +74,7 @@ class AdaptiveEmbedding(nn.Module):
         self.vectors = nn.ModuleList(nn.Embedding(size, width) for size, width in zip(sizes, widths, strict=True))
         self.projections = nn.ModuleList()
         if div_val > 1 or embedding_size != hidden_size:
-            self.projections.extend(nn.Linear(width, hidden_size, bias=False) for width in widths)
+            self.projections.extend(WordProjection(width, hidden_size) for width in widths)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(batch, seq) -> (batch, seq, hidden).

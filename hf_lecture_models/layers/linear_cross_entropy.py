@@ -25,6 +25,26 @@ Layer = Callable[[Tensor], Tensor]
 _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
 
+class WordScores(nn.Module):
+    """W h + b: the logits of words whose matrix W other layers share.
+
+    It is not an `nn.Linear`, so that programs which adapt or quantise all of those leave the shared matrix alone.
+
+    Args:
+        size: width of h.
+        num_words: number of words.
+    """
+
+    def __init__(self, size: int, num_words: int):
+        super().__init__()
+        layer = nn.Linear(size, num_words)
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(..., size) -> (..., num_words)."""
+        return F.linear(hidden, self.weight, self.bias)
+
+
 class HeadWithLoss(Protocol):
     """An output layer with a loss of its own."""
 
@@ -39,9 +59,9 @@ def linear_cross_entropy(
 
     Args:
         hidden: (positions, hidden).
-        head: the output layer. A plain `nn.Linear` is computed in pieces. One with a method `loss(hidden, targets)`
-            computes its own sum of losses. Any other (an adapter around one, a quantised one) is called on all counted
-            positions at once.
+        head: the output layer. A plain `nn.Linear` and `WordScores` are computed in pieces. One with a method
+            `loss(hidden, targets)` computes its own sum of losses. Any other (an adapter around one, a quantised one) is
+            called on all counted positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
         weights: (positions,), how often each one counts, without a gradient; None: once. With weights, a head's own
             `loss` is not used.
@@ -52,14 +72,14 @@ def linear_cross_entropy(
     counted = (targets != ignore_index).nonzero().squeeze(1)
     hidden, targets = hidden.index_select(0, counted), targets.index_select(0, counted)
     weights = None if weights is None else weights.index_select(0, counted)
-    if type(head) is nn.Linear:
+    if type(head) in (nn.Linear, WordScores):
         return with_weights(head, partial(matrix_cross_entropy, head), hidden, targets, weights)
     if has_own_loss(head) and weights is None:
         return with_weights(head, head.loss, hidden, targets)
     return _summed(head(hidden), targets, weights)
 
 
-def matrix_cross_entropy(head: nn.Linear, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+def matrix_cross_entropy(head: Any, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Return `linear_cross_entropy` of a linear layer; in pieces, unless it is compiled or its matrix is quantised."""
     # Tracing cannot count the pieces.
     if torch.compiler.is_compiling() or type(head.weight.data) is not Tensor:

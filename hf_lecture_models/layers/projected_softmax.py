@@ -21,23 +21,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.adaptive_embedding import cluster_widths
+from hf_lecture_models.layers.adaptive_embedding import WordProjection, cluster_widths
 from hf_lecture_models.layers.adaptive_softmax import ClusteredSoftmax
-from hf_lecture_models.layers.linear_cross_entropy import Layer
+from hf_lecture_models.layers.linear_cross_entropy import Layer, WordScores
 from hf_lecture_models.layers.offloading import with_weights
 
 
-class TransposedLinear(nn.Module):
-    """Pᵀ h: the transpose of a linear layer, whose matrix it may share.
-
-    Args:
-        hidden_size: width of h.
-        size: width of the result.
-    """
-
-    def __init__(self, hidden_size: int, size: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(hidden_size, size))
+class BackProjection(WordProjection):
+    """Pᵀ h, from hidden states to the width of word vectors, by the matrix of a `WordProjection`."""
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(..., hidden) -> (..., size)."""
@@ -64,11 +55,11 @@ class ProjectedSoftmax(ClusteredSoftmax):
         sizes = [vocab_size]
         if div_val > 1:
             sizes = [end - first for first, end in pairwise([0, *self.bounds])]
-        self.words = nn.ModuleList(nn.Linear(width, size) for width, size in zip(widths, sizes, strict=False))
-        self.clusters = nn.Linear(embedding_size, len(cutoffs)) if cutoffs else None
+        self.words = nn.ModuleList(WordScores(width, size) for width, size in zip(widths, sizes, strict=False))
+        self.clusters = WordScores(embedding_size, len(cutoffs)) if cutoffs else None
         self.projections = nn.ModuleList()
         if div_val > 1 or embedding_size != hidden_size:
-            self.projections.extend(TransposedLinear(hidden_size, width) for width in widths)
+            self.projections.extend(BackProjection(width, hidden_size) for width in widths)
 
     def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:
         """Return P_iᵀ h, (..., size), and the layer from it to the logits of C_i; with 0, of the first softmax."""

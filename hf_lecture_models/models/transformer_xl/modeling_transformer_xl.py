@@ -41,13 +41,14 @@ from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.adaptive_embedding import AdaptiveEmbedding
+from hf_lecture_models.layers.adaptive_embedding import AdaptiveEmbedding, WordProjection
 from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.attention_kernels import causal_attention
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
+from hf_lecture_models.layers.linear_cross_entropy import WordScores
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import sinusoids
-from hf_lecture_models.layers.projected_softmax import ProjectedSoftmax, TransposedLinear
+from hf_lecture_models.layers.projected_softmax import ProjectedSoftmax
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
 from hf_lecture_models.layers.relative_attention import Distances, RelativeSelfAttention, ScoreBiases
 from hf_lecture_models.layers.segment_memory import SegmentMemory
@@ -93,9 +94,12 @@ class TransfoXLPreTrainedModel(AttentionPreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if isinstance(module, ScoreBiases | TransposedLinear):
-            for parameter in module.parameters():
-                init.normal_(parameter, std=self.config.initializer_range)
+        if isinstance(module, ScoreBiases | WordProjection | WordScores):
+            for name, parameter in module.named_parameters():
+                if name == "bias":
+                    init.zeros_(parameter)
+                else:
+                    init.normal_(parameter, std=self.config.initializer_range)
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
         """Keep the vocabulary, whose words are ranked by frequency; another size is a ValueError."""

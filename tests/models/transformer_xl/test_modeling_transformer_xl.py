@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -149,6 +149,15 @@ class TestTransfoXLModel(TokenTests):
         words = words_of(model, inputs["input_ids"])
         hidden, _ = reference_segment(model, words, start(model, len(words)))
         return {"last_hidden_state": hidden}
+
+
+def test_no_linear_layer_has_a_shared_matrix() -> None:
+    """Programs that adapt or quantise all linear layers would change the input's words with the output's."""
+    model = TransfoXLLMHeadModel(TestAdaptiveTransfoXLLMHeadModel().config())
+    assert len(model.all_tied_weights_keys) == 5
+    shared = {name.rpartition(".")[0] for pair in model.all_tied_weights_keys.items() for name in pair}
+    for name in shared:
+        assert not isinstance(model.get_submodule(name), nn.Linear), name
 
 
 # Segments
