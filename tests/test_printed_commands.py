@@ -330,11 +330,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def marks(command: str) -> list[pytest.MarkDecorator]:
-    """When a command is run: what is quick, by default; the lecture map's many training runs, nightly."""
+    """When a command is run: what is quick, by default; the lecture map's training runs and scripts' forms, nightly.
+
+    tests/training/test_scripts.py runs each script, and tests/trainer/test_loss_weights.py two processes.
+    """
     if command.startswith(QUICK) and COMMANDS[command] != LECTURE_MAP:
         return []
     trains = command.startswith(("python training/", "accelerate launch"))
-    return [pytest.mark.slow, *([pytest.mark.nightly] if trains and COMMANDS[command] == LECTURE_MAP else [])]
+    launches = command.startswith(("accelerate launch", "ACCELERATE_USE_CPU"))
+    of_scripts = all(place.startswith("training/") for place in COMMANDS[command])
+    nightly = (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
+    return [pytest.mark.slow, *([pytest.mark.nightly] if nightly else [])]
 
 
 @pytest.mark.parametrize("command", [pytest.param(command, id=command, marks=marks(command)) for command in RUN])

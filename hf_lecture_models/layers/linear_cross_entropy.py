@@ -60,8 +60,8 @@ def linear_cross_entropy(
     Args:
         hidden: (positions, hidden).
         head: the output layer. A plain `nn.Linear` and `WordScores` are computed in pieces. One with a method
-            `loss(hidden, targets)` computes its own sum of losses. Any other (an adapter around one, a quantised one) is
-            called on all counted positions at once.
+            `loss(hidden, targets)` computes its own sum of losses. Any other (an adapter around one, a quantised one)
+            is called on all counted positions at once.
         targets: (positions,) ids; `ignore_index` is not counted.
         weights: (positions,), how often each one counts, without a gradient; None: once. With weights, a head's own
             `loss` is not used.

@@ -273,8 +273,8 @@ def test_vectors_of_zeros_get_attention() -> None:
 
 
 @torch.no_grad()
-def test_rows_of_padding_take_part_in_nothing() -> None:
-    """The memory of beams is reordered: row i goes on from row `beam_idx[i]`, states and mask."""
+def test_beams_reorder_states_and_masks() -> None:
+    """Row i goes on from row `beam_idx[i]`."""
     model = TransfoXLModel(small(mem_len=5, initializer_range=0.5)).eval()
     ids = torch.randint(29, (3, 4))
     mask = torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])

@@ -334,6 +334,7 @@ def test_damaged_files_are_refused_or_read_as_kenlm_does(tmp_path_factory, conte
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=20_000)
 @given(damaged())
 def test_many_damaged_files(tmp_path_factory, content):
