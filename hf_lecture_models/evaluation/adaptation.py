@@ -170,8 +170,10 @@ class _Reader:
         self.learner = None if dynamic is None else AdaptedCopy(model, dynamic, weights)
         self.limit = limit = ContextLimit.of(model)
         self.longest, self.segment = limit.longest, None if dynamic is None else dynamic.segment
-        # A model with a state reads no token twice: the last one of a window is the first input of the next.
-        self.overlap = 1 if limit.carries_state else limit.overlap
+        self.overlap = limit.overlap
+        if limit.carries_state:
+            # It reads no token twice: the last one of a window is only predicted, and is the next one's first input.
+            self.longest, self.overlap = limit.longest + 1, 1
         if dynamic is not None:
             self.overlap = min(self.overlap, limit.longest - dynamic.segment, _MOST_CONTEXT)
             if self.overlap < 1:

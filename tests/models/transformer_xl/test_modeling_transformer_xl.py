@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from hf_lecture_models.evaluation.cache import UnigramCache
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -284,3 +286,20 @@ def test_beams_reorder_states_and_masks() -> None:
     cache.reorder_cache(order)
     for ours, theirs in zip(cache.states, expected.states, strict=True):
         assert_close(ours, theirs, rtol=0, atol=1e-6)
+
+
+def test_every_way_of_scoring_reads_the_same_segments() -> None:
+    """The cuts make a difference where the memory is short: they are the same with a cache of words and without."""
+    tokenizer = WordTokenizer.train([" ".join(WORDS)], progress=False)
+    torch.default_generator.manual_seed(5)
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": None}
+    model = TransfoXLLMHeadModel(small(**ids, mem_len=3, segment_length=5, initializer_range=0.5))
+    texts = [" ".join(WORDS[number : number + 4]) for number in range(8)]
+
+    def perplexity(**options: Any) -> float:
+        return evaluate_language_model(model, tokenizer, texts, stream=True, **options)["perplexity"]
+
+    plain = perplexity()
+    assert perplexity(adaptation=UnigramCache(weight=0.0)) == pytest.approx(plain, rel=1e-5)
+    model.config.segment_length = 7
+    assert perplexity() != pytest.approx(plain, rel=1e-3)
