@@ -19,7 +19,7 @@ class SegmentMemory:
         size: states that the memory holds.
         hidden: (batch, seq, hidden), the segment; for shape, type and device only.
         mask: (batch, seq) bool, True = real token; None where all are.
-        before: (batch, size) bool, the real states of the memory before the segment; None where there is none.
+        before: (batch, size) bool, the real states of the memory before the segment; None without a memory.
 
     >>> memory = SegmentMemory(2, torch.zeros(1, 2, 4), before=torch.tensor([[False, True]]))
     >>> memory.allowed()[0, 0].long()
@@ -65,7 +65,7 @@ class SegmentMemory:
         """Return a layer's memory after the segment, (batch, size, hidden), without a gradient; 0 where not real.
 
         Args:
-            memory: (batch, size, hidden), the memory before; None where there is none.
+            memory: (batch, size, hidden), the memory before; None without one.
             hidden: (batch, seq, hidden), the layer's input.
         """
         if memory is None:

@@ -3,7 +3,7 @@
 
 Dai, Yang, Yang, Carbonell, Le & Salakhutdinov, "Transformer-XL: attentive language models beyond a fixed-length
 context", ACL 2019, section 3; slide Y:648 ("very long range context-dependency beyond syntax"). A text is read in
-segments. With the word vectors w_i, N blocks and the states h^n_i of a segment, of which M come before in the memory m:
+segments. With the word vectors w_i, N blocks, the states h^n_i of a segment and M earlier ones in the memory m:
 
     h^0_i = √d P_c E_c[w_i]                                              layers/adaptive_embedding.py; c: w_i's cluster
     h~^{n-1} = [m^{n-1}; h^{n-1}]                                        section 3.2; no gradient flows into m
@@ -16,11 +16,11 @@ segments. With the word vectors w_i, N blocks and the states h^n_i of a segment,
     R_p = [sin(p ω_0), ..., sin(p ω_{d/2-1}), cos(p ω_0), ..., cos(p ω_{d/2-1})],  ω_k = 10000^(-2k/d)
     m^n of the next segment = the last M of h~^n, for n = 0 ... N - 1
 
-A state of layer n depends on M more tokens than those of layer n - 1, so that a text is read N · M tokens back, at the
-cost of M. Nothing is computed twice, unlike in a window that moves on.
+A state of layer n depends on M more tokens than those of layer n - 1: N layers read N · M tokens back, at the cost of M.
+Nothing is computed twice, unlike in a window that moves on.
 
 Deviations:
-- Of padding no state is kept: the memory holds the last M real ones of each row, with a mask where there are fewer.
+- The memory keeps no states of padding: it holds the last M real ones of each row, and a mask where there are fewer.
 - `memory_start`: the paper's PyTorch code starts from an empty memory, as we do by default. Its TensorFlow code and
   the published weights start from M vectors of zeros, which get attention: their scores v · r_{i-j} are not zero.
 - With `same_length` a token attends to M tokens, itself included, as in the published models (in evaluation).
@@ -139,7 +139,7 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
         self.post_init()
 
     def state_shapes(self, batch: int) -> list[list[tuple[int, ...]]]:
-        """Of each layer's memory, and of which states in it are real."""
+        """Return, for each layer, the shapes of its memory and of the mask of its real states."""
         size = self.config.mem_len
         return [[(batch, size, self.config.hidden_size), (batch, size)]] * self.config.num_hidden_layers
 
