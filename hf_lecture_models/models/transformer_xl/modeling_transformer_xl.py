@@ -16,8 +16,8 @@ segments. With the word vectors w_i, N blocks, the states h^n_i of a segment and
     R_p = [sin(p ω_0), ..., sin(p ω_{d/2-1}), cos(p ω_0), ..., cos(p ω_{d/2-1})],  ω_k = 10000^(-2k/d)
     m^n of the next segment = the last M of h~^n, for n = 0 ... N - 1
 
-A state of layer n depends on M more tokens than those of layer n - 1: N layers read N · M tokens back, at the cost of M.
-Nothing is computed twice, unlike in a window that moves on.
+A state of layer n depends on M more tokens than those of layer n - 1: N layers read N · M tokens back, at the cost of
+M. Nothing is computed twice, unlike in a window that moves on.
 
 Deviations:
 - The memory keeps no states of padding: it holds the last M real ones of each row, and a mask where there are fewer.
