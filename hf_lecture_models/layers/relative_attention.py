@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
 
@@ -39,10 +38,9 @@ class Distances(NamedTuple):
     """How far the keys of a call are from its queries, the same for all layers."""
 
     vectors: Tensor
-    """(keys, hidden), R_p of the distances p = keys - 1, ..., 1, 0."""
-    rows: Tensor | None
-    """(batch, seq, keys), the row of `vectors` for each query and key; None where key j has the distance
-    keys - seq + i - j from query i in every row."""
+    """(keys, hidden), R_p of the distances p = 0, 1, ..., keys - 1."""
+    rows: Tensor
+    """(batch or 1, seq, keys), the distance of each key from each query; 0 for later keys, which are masked."""
 
 
 class RelativeSelfAttention(MultiHeadAttention):
@@ -86,29 +84,11 @@ class RelativeSelfAttention(MultiHeadAttention):
         extended = hidden if memory is None else torch.cat((memory, hidden), 1)
         q, r = self._heads(self.q_proj(hidden)), self._heads(self.r_proj(distances.vectors))
         keys, values = self._heads(self.k_proj(extended)), self._heads(self.v_proj(extended))
-        scores = ((q + v[:, None]) * self.scaling) @ r.transpose(1, 2)  # (batch, heads, seq, keys)
-        if distances.rows is None:
-            scores = relative_shift(scores)
-        else:
-            scores = scores.gather(3, distances.rows[:, None].expand(scores.shape))
+        scores = ((q + v[:, None]) * self.scaling) @ r.transpose(1, 2)  # (batch, heads, seq, distances)
+        # By distance so far, for each query; now each key gets the score of its own distance.
+        scores = scores.gather(3, distances.rows[:, None].expand(scores.shape))
         return self.attend(q + u[:, None], keys, values, attention._replace(position_bias=scores))
 
     def _heads(self, projected: Tensor) -> Tensor:
         """(..., seq, heads * head_dim) -> (..., heads, seq, head_dim)."""
         return projected.unflatten(-1, (self.num_heads, self.head_dim)).transpose(-2, -3)
-
-
-def relative_shift(scores: Tensor) -> Tensor:
-    """Move row i of scores by distance, seq - 1 - i columns to the left: (..., seq, keys) by distance -> by key.
-
-    A row after another has one more distance in front of it. So the rows, joined end to end with a column before each,
-    and cut again to rows of the old width, come out one column apart. Keys after a query have no score; their places
-    hold those of other rows, and must be masked.
-
-    >>> relative_shift(torch.tensor([[3, 2, 1, 0], [13, 12, 11, 10]]))  # scores of 3, 2, 1 and 0 tokens' distance
-    tensor([[ 2,  1,  0,  0],
-            [13, 12, 11, 10]])
-    """
-    seq, keys = scores.shape[-2:]
-    padded = F.pad(scores, (1, 0)).flatten(-2)  # (..., seq * (keys + 1))
-    return padded[..., seq:].unflatten(-1, (seq, keys))

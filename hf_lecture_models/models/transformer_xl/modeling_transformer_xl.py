@@ -183,15 +183,12 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
         return [zeros] * len(states), zeros.new_ones(zeros.shape[:2], dtype=torch.bool)
 
     def distances(self, segment: SegmentMemory) -> Distances:
-        """Return R_p of all distances, and where rows have padding, each key's distance from each query."""
-        places = torch.arange(segment.keys - 1, -1, -1, device=segment.hidden.device)
+        """Return R_p of all distances, and each key's distance from each query."""
+        places = torch.arange(segment.keys, device=segment.hidden.device)
         if self.config.clamp_len is not None:
             places = places.clamp(max=self.config.clamp_len)
         vectors = torch.cat(sinusoids(places, self.config.hidden_size), -1).to(segment.hidden.dtype)
-        index = None
-        if segment.mask is not None:
-            index = segment.keys - 1 - segment.distances().clamp(0, segment.keys - 1)
-        return Distances(self.dropout(vectors), index)
+        return Distances(self.dropout(vectors), segment.distances().clamp(min=0))
 
 
 class TransfoXLLMHeadModel(CausalLMHead, TransfoXLPreTrainedModel, GenerationMixin):
