@@ -98,9 +98,7 @@ class BidirectionalHashingAttention(HashingAttention):
 
     is_causal = False
 
-    def __init__(
-        self, hidden_size: int, num_heads: int, num_hashes: int, num_buckets: int, seed: int, chunk_size: int
-    ):
+    def __init__(self, hidden_size: int, num_heads: int, num_hashes: int, num_buckets: int, seed: int, chunk_size: int):
         super().__init__(hidden_size, num_heads, num_hashes, num_buckets, seed)
         self.chunk_size = chunk_size
 
@@ -112,13 +110,13 @@ class BidirectionalHashingAttention(HashingAttention):
         # Padding has a bucket of its own, sorted to the end.
         buckets = self.buckets(k).masked_fill(~rows.real[:, None, None], self.num_buckets)
         buckets = F.pad(buckets, (0, missing), value=self.num_buckets)
-        vectors = [F.pad(tensor, (0, 0, 0, missing)) for tensor in (x, k, v)]
+        x, k, v = (F.pad(tensor, (0, 0, 0, missing)) for tensor in (x, k, v))
         order = buckets.argsort(dim=-1, stable=True)  # (batch, heads, hashes, seq)
         rank = order.argsort(dim=-1)
         labels = torch.stack((buckets, rank // self.chunk_size), dim=-1).transpose(2, 3)
         outputs, totals = [], []
         for number, (places, back) in enumerate(zip(order.unbind(2), rank.unbind(2), strict=True)):
-            output, total = self._round(*vectors, labels, places, number)
+            output, total = self._round(x, k, v, labels, places, number)
             outputs.append(_taken(output, back))
             totals.append(_taken(total, back))
         shares = torch.stack(totals).softmax(0)  # (hashes, batch, heads, seq, 1)

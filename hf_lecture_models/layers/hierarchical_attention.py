@@ -67,7 +67,8 @@ class BidirectionalHierarchicalAttention(HierarchicalAttention):
 
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, None]:
         """Return o_i of each head, (batch, heads, seq, head_dim)."""
-        return self.in_blocks(*self.split_heads(self.qkv_proj(hidden), 3), rows), None
+        q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
+        return self.in_blocks(q, k, v, rows), None
 
 
 class CausalHierarchicalAttention(HierarchicalAttention):

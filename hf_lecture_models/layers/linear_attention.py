@@ -77,8 +77,8 @@ class CausalSums(FeatureAttention):
         if state is not None:
             sums, largest = state[:2]
         outputs = []
-        for chunk in zip(*(term.split(CHUNK, dim=2) for term in terms), strict=True):
-            output, sums, largest = chunk_sums(*chunk, sums, largest)
+        for f_q, f_k, s, v in zip(*(term.split(CHUNK, dim=2) for term in terms), strict=True):
+            output, sums, largest = chunk_sums(f_q, f_k, s, v, sums, largest)
             outputs.append(output)
         return torch.cat(outputs, dim=2).to(hidden.dtype), (sums, largest, rows.seen + rows.counts)
 
@@ -132,4 +132,16 @@ class BidirectionalLinearAttention(AllSums, LinearAttention):
 
 
 class CausalLinearAttention(CausalSums, LinearAttention):
-    """Linear attention to the tokens up to i, with the state S and z."""
+    """Linear attention to the tokens up to i, with the state S and z; all s are 0, so m need not be kept."""
+
+    def state_shapes(self, batch: int) -> list[tuple[int, ...]]:
+        """Return those of [S z] and of the count of tokens."""
+        sums, _, count = super().state_shapes(batch)
+        return [sums, count]
+
+    def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, State]:
+        """Return o_i of each head, (batch, heads, seq, head_dim), and the state after the call."""
+        if state is not None:
+            state = (state[0], state[0].new_zeros(*state[0].shape[:2], 1), state[1])
+        heads, (sums, _, count) = super().attend_heads(hidden, rows, state)
+        return heads, (sums, count)

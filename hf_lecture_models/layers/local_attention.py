@@ -64,7 +64,7 @@ class BidirectionalLocalAttention(LocalAttention):
         query, slot = torch.arange(w, device=k.device)[:, None], torch.arange(3 * w, device=k.device)
         parts = [(keys, values, ((slot - w - query).abs() <= w) & real[:, :, :, None])]
         if self.num_sentinels:
-            g = torch.arange(self.num_sentinels, device=k.device)[: seq]
+            g = torch.arange(self.num_sentinels, device=k.device)[:seq]
             places = torch.arange(keys.shape[2] * w, device=k.device).view(1, -1, w, 1)
             outside = ((places - g).abs() > w) & rows.real[:, None, None, : self.num_sentinels]
             parts.append(sentinel_part(k[:, :, : len(g)], v[:, :, : len(g)], outside))
@@ -94,7 +94,7 @@ class CausalLocalAttention(LocalAttention):
         parts = self.parts(k, v, rows)
         if self.num_sentinels:
             outside = torch.arange(self.num_sentinels, device=k.device) < rows.places[:, :, None] - w
-            parts.append(sentinel_part(*first, blocks_of(outside[:, None], w)[:, 0]))
+            parts.append(sentinel_part(first[0], first[1], blocks_of(outside[:, None], w)[:, 0]))
         heads = softmax_over(blocks_of(q, w), parts, self.scaling).flatten(2, 3)[:, :, :seq]
         own = first
         if self.sentinels is not None:

@@ -45,9 +45,10 @@ class LowRankAttention(EfficientAttention):
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, None]:
         """Return o_i of each head, (batch, heads, seq, head_dim)."""
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-        real = rows.real[:, None, :, None]
+        length = min(k.shape[2], self.key_mix.shape[1])  # a batch may be wider than its longest text
+        real = rows.real[:, None, :length, None]
         keys, values = (
-            mix[:, : k.shape[2]] @ x.masked_fill(~real, 0.0)
+            mix[:, :length] @ x[:, :, :length].masked_fill(~real, 0.0)
             for mix, x in ((self.key_mix, k), (self.value_mix, v))
         )
         return (q @ keys.transpose(-1, -2) * self.scaling).softmax(-1) @ values, None

@@ -83,7 +83,8 @@ class RandomAttention(DrawnBuffers, LocalAttention):
         """Return the random blocks as a part of `softmax_over`, for queries in blocks from the beginning of texts."""
         w, keys, values = self.window_size, blocks_of(k, self.window_size), blocks_of(v, self.window_size)
         blocks = keys.shape[2]
-        chosen = self.random_blocks[:blocks]  # (blocks, r)
+        # A batch may be wider than its longest text: what is past the last block is padding.
+        chosen = self.random_blocks[torch.arange(blocks, device=k.device).clamp(max=self.num_blocks - 1)]  # (blocks, r)
         there = chosen.clamp(0, blocks - 1)
         places = there[:, :, None] * w + torch.arange(w, device=k.device)  # (blocks, r, w)
         allowed = ((chosen >= 0) & (chosen < blocks))[:, :, None] & (places >= self.num_sentinels)

@@ -78,8 +78,9 @@ class RecurrentCacheLayer(CacheLayerMixin):
 class RecurrentCache(Cache):
     """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
 
-    Its size does not grow with the text, but where an attention needs all that it has read. Models never write into a cache that they are given: they return a new one.
-    The methods that `generate()` calls (`reorder_cache`, ...) are transformers' and act on every layer.
+    Its size does not grow with the text, except where an attention needs all that it has read. Models never write into
+    a cache that they are given: they return a new one. The methods that `generate()` calls (`reorder_cache`, ...) are
+    transformers' and act on every layer.
 
     >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
     >>> cache.reorder_cache(torch.tensor([1, 1]))

@@ -39,7 +39,7 @@ class Sentinels(nn.Module):
         return split.unbind(0)
 
     def everywhere(self, hidden: Tensor, rows: Rows, heads: Tensor, scaling: float) -> Tensor:
-        """Return the outputs `heads` (batch, heads, seq, head_dim) with those of the sentinels, which see all tokens."""
+        """Return the outputs `heads`, (batch, heads, seq, head_dim), with those of the sentinels, which see all."""
         first = min(self.count, hidden.shape[1])
         q, k, v = self.project(hidden)
         own = softmax_over(q[:, :, :first], [(k, v, rows.real[:, None, None])], scaling)

@@ -208,7 +208,7 @@ class EfficientTransformerForCausalLM(CausalLMHead, EfficientTransformerPreTrain
 class EfficientTransformerForMaskedLM(MaskedLMHead, EfficientTransformerPreTrainedModel):
     """Masked tokens, predicted from both sides; its configuration, a copy of the one given, says `bidirectional`.
 
-    >>> config = EfficientTransformerConfig(vocab_size=9, hidden_size=4, num_attention_heads=2, attention_kind="low_rank")
+    >>> config = EfficientTransformerConfig(vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=2)
     >>> EfficientTransformerForMaskedLM(config)(torch.tensor([[3, 1, 4]])).logits.shape
     torch.Size([1, 3, 9])
     """
