@@ -26,7 +26,7 @@ class Rows(NamedTuple):
 
     >>> rows = Rows.of(torch.tensor([[False, True, True]]), torch.tensor([4]))
     >>> rows.positions.tolist(), rows.to_front(torch.tensor([[0, 7, 8]])).tolist(), rows.real.tolist()
-    ([[4, 4, 5]], [[7, 8, 0]], [[True, True, False]])
+    ([[3, 4, 5]], [[7, 8, 0]], [[True, True, False]])
     """
 
     seen: Tensor
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     real: Tensor
     """(batch, seq) bool, the real tokens once they are in front."""
     positions: Tensor
-    """(batch, seq), the place of each token, where it stands in the call, in its text."""
+    """(batch, seq), for each token where it stands in the call, its place in its text; padding has some other."""
     order: Tensor | None
     """(batch, seq), the token that comes to each place; None where all are real."""
     back: Tensor | None

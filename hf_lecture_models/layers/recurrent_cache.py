@@ -187,13 +187,7 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
 
 
 def _fit(found: Sequence[tuple[int, ...]], expected: Sequence[tuple[int, ...]]) -> bool:
-    """Whether these are the expected shapes, in which -1 is any length.
-
-    >>> _fit([(2, 7)], [(2, -1)]), _fit([(2, 7)], [(3, -1)])
-    (True, False)
-    """
-    return [len(shape) for shape in found] == [len(shape) for shape in expected] and all(
-        wanted in (-1, size)
-        for shape, other in zip(found, expected, strict=True)
-        for size, wanted in zip(shape, other, strict=True)
-    )
+    if [len(shape) for shape in found] != [len(shape) for shape in expected]:
+        return False
+    pairs = (pair for shapes in zip(found, expected, strict=True) for pair in zip(*shapes, strict=True))
+    return all(wanted in (-1, size) for size, wanted in pairs)
