@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The base of the efficient attentions: real tokens in front, their matrices, the state, and one softmax over parts.
 
-Full attention compares each of T tokens with all others, T² scores (slide Y:594). An efficient one compares it with
+Full attention compares each of T tokens with all others, T² scores (slide Y:593). An efficient one compares it with
 few of them, or never computes the scores. All are patterns over the tokens' places in their text, so padding is moved
 out of the way first: each row's real tokens come first, are attended to, and go back to where they were.
 """

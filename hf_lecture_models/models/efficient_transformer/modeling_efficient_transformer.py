@@ -2,7 +2,7 @@
 """Transformers whose attention does not compare all tokens with all: seven kinds, and layers that share their weights.
 
 Tay, Dehghani, Bahri & Metzler, "Efficient Transformers: a survey", ACM Comput. Surv. 2022, whose figures the slides
-Y:590-607 show: full attention costs O(T^2); "local attention + sentinels, also: random or hierarchical sparse attention
+Y:591-607 show: full attention costs O(T^2); "local attention + sentinels, also: random or hierarchical sparse attention
 masks, parameter sharing, approximate dot product computation". The file of each kind names its own paper.
 
 With word vectors w_1, ..., w_T, sinusoidal positions p_t, and K blocks (pre-LN, as in GPT-2):
