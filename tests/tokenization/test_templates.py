@@ -286,7 +286,9 @@ def test_required_templates():
 def test_recipes_name_a_template():
     tokenizer = make_tokenizer({"type": "bpe", "template": "bert"}, CORPUS)
     check_pair(tokenizer, "bert")
-    with pytest.raises(ValueError, match=r"recipe: tokenizer\.template must be one of bert, roberta, gpt1, pair, not brt"):
+    with pytest.raises(
+        ValueError, match=r"recipe: tokenizer\.template must be one of bert, roberta, gpt1, pair, not brt"
+    ):
         make_tokenizer({"type": "bpe", "template": "brt"}, CORPUS)
     with pytest.raises(ValueError, match="recipe: tokenizer.template must be str, not 3"):
         make_tokenizer({"type": "bpe", "template": 3}, CORPUS)
