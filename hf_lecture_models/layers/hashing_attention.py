@@ -5,10 +5,10 @@ Kitaev, Kaiser & Levskaya, "Reformer: the efficient transformer", 2020, section 
 k_i = x_i / |x_i|. Each of h rounds has a random matrix R, and similar vectors often share the bucket
 
     bucket(i) = argmax [R k_i; -R k_i]
-    o_i = Σ_{j in N(i)} softmax_j(x_i · k_j / √head_dim) v_j,   N(i) = {j: bucket(j) = bucket(i) in some round}
+    o_i = Σ_{j in N(i)} softmax_j(x_i · k_j) v_j,   N(i) = {j: bucket(j) = bucket(i) in some round}
 
-Its own k_i is the most similar to x_i, so a token attends to itself only where nothing else is in N(i). The R are drawn
-when the layer is built and saved.
+As in the authors' code, scores are not divided by √head_dim: the k are of length 1. Its own k_i is the most similar to
+x_i, so a token attends to itself only where nothing else is in N(i). The R are drawn when the layer is built and saved.
 
 The bidirectional form sorts the tokens by bucket and compares chunks of b with the chunks beside them; of a bucket that
 is larger, N(i) has what is near enough in this order. It costs O(T b h²). A sorted order is not causal: a later
@@ -84,7 +84,7 @@ class CausalHashingAttention(HashingAttention):
         for ours, theirs in zip(own.unbind(2), self.buckets(k).unbind(2), strict=True):
             same = same | (ours[..., None] == theirs[..., None, :])
         places, query = torch.arange(k.shape[2], device=k.device), rows.places[:, None, :, None]
-        scores = (x @ k.transpose(-1, -2) * self.scaling).masked_fill(places == query, _SELF)
+        scores = (x @ k.transpose(-1, -2)).masked_fill(places == query, _SELF)
         scores = scores.masked_fill(~(same & (places <= query)), torch.finfo(scores.dtype).min)
         return scores.softmax(-1) @ v, (k, v, rows.seen + rows.counts)
 
@@ -144,7 +144,7 @@ class BidirectionalHashingAttention(HashingAttention):
         itself = here[:, None] + self.chunk_size == torch.arange(3 * self.chunk_size, device=x.device)
         # The weight of a pair is shared among the rounds in which it meets.
         meetings = torch.stack(rounds).sum(0).clamp(min=1)
-        scores = (x @ k.transpose(-1, -2) * self.scaling).masked_fill(itself, _SELF) - meetings.log()
+        scores = (x @ k.transpose(-1, -2)).masked_fill(itself, _SELF) - meetings.log()
         scores = scores.masked_fill(~rounds[number], torch.finfo(scores.dtype).min)
         output, total = scores.softmax(-1).to(v.dtype) @ v, scores.logsumexp(-1, keepdim=True)
         return output.flatten(2, 3), total.flatten(2, 3)

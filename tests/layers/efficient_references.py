@@ -137,4 +137,4 @@ def by_hashing(layer: Any, head: int, x: Tensor, v: Tensor) -> Tensor:
     # A token attends to itself only where it can attend to no other.
     others = allowed & ~torch.eye(length, dtype=torch.bool)
     alone = torch.eye(length, dtype=torch.bool) & ~others.any(-1, keepdim=True)
-    return masked_attention(x, k, v, others | alone)
+    return masked_attention(x * x.shape[-1] ** 0.5, k, v, others | alone)  # scores are not divided

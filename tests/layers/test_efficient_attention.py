@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import LongformerConfig, LongformerModel
+from transformers import LongformerConfig, LongformerModel, ReformerConfig
+from transformers.models.reformer.modeling_reformer import LSHSelfAttention
 
 from hf_lecture_models.layers import linear_attention
 from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows
@@ -227,6 +228,29 @@ def test_local_attention_equals_longformer() -> None:
     flags = {"is_index_masked": mask < 0, "is_index_global_attn": mask > 0, "is_global_attn": True}
     expected = theirs(hidden, attention_mask=mask, **flags)[0]
     assert_same(theirs, hidden, ours, expected)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_hashing_attention_equals_reformer(rounds: int) -> None:
+    """transformers' own with one chunk, where all tokens see all, themselves last; also of one token."""
+    layer = build("bidirectional hashing", num_hashes=rounds, chunk_size=24)
+    with torch.no_grad():
+        layer.rotations.zero_()  # one bucket
+        layer.qkv_proj.bias.zero_()
+        layer.o_proj.weight.copy_(torch.eye(12))
+        layer.o_proj.bias.zero_()
+    shape = {"hidden_size": 12, "num_attention_heads": 3, "attention_head_size": 4, "attn_layers": ["lsh"]}
+    chunks = {"lsh_attn_chunk_length": 24, "lsh_num_chunks_before": 0, "num_hashes": 1, "num_buckets": 4}
+    theirs = LSHSelfAttention(ReformerConfig(**shape, **chunks, lsh_attention_probs_dropout_prob=0.0)).eval()
+    theirs.query_key.weight, theirs.value.weight = (nn.Parameter(w) for w in layer.qkv_proj.weight.chunk(2))
+    for length in (1, 24):
+        hidden = random_states(2, length).requires_grad_()
+        ours, expected = layer(hidden, whole_rows(hidden))[0], theirs(hidden).hidden_states
+        assert_close(ours, expected, rtol=0, atol=1e-5)
+        weights = random_states(2, length, seed=1)
+        assert_close(
+            *(torch.autograd.grad((o * weights).sum(), hidden)[0] for o in (ours, expected)), rtol=0, atol=1e-5
+        )
 
 
 # What is drawn

@@ -13,7 +13,8 @@ With word vectors w_1, ..., w_T, sinusoidal positions p_t, and K blocks (pre-LN,
     P(w_t | masked text) = softmax(W_o LN(I_K[t]) + b_o)             (masked language model: over all s)
     `share_layers`: one block is used K times, I_u = Block(I_{u-1})  (Lan et al., "ALBERT", 2020, section 3.1)
 
-and with q, k, v of each head, by `attention_kind`, where a is a softmax of q_t · k_s / √head_dim over what is summed:
+and with q, k, v of each head, by `attention_kind`, where a is a softmax of q_t · k_s / √head_dim over what is summed
+(hashing: of q_t · k_s, because |k_s| = 1):
 
     local         o_t = Σ_{s in N(t)} a_s v_s,  N(t) = {|t - s| ≤ w} ∪ sentinels             O(T (w + g))
     random        N(t) also has r blocks that were drawn once                                O(T (w + g + r w))
