@@ -48,10 +48,13 @@ class HashingAttention(DrawnBuffers, EfficientAttention):
         self.num_hashes, self.num_buckets = num_hashes, num_buckets
         self.register_drawn(seed)
 
+    def drawn_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return that of the R."""
+        return {"rotations": (self.num_heads, self.num_hashes, self.head_dim, self.num_buckets // 2)}
+
     def draw(self, generator: torch.Generator) -> dict[str, Tensor]:
         """Return the R, (heads, hashes, head_dim, buckets / 2)."""
-        shape = (self.num_heads, self.num_hashes, self.head_dim, self.num_buckets // 2)
-        return {"rotations": torch.randn(shape, generator=generator)}
+        return {name: torch.randn(shape, generator=generator) for name, shape in self.drawn_shapes().items()}
 
     def buckets(self, k: Tensor) -> Tensor:
         """Return the bucket of each key (batch, heads, seq, head_dim) in each round: (batch, heads, hashes, seq)."""

@@ -36,6 +36,10 @@ class PerformerAttention(DrawnBuffers, FeatureAttention):
         self.num_features = num_features
         self.register_drawn(seed)
 
+    def drawn_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return that of the ω."""
+        return {"directions": (self.num_features, self.head_dim)}
+
     def draw(self, generator: torch.Generator) -> dict[str, Tensor]:
         """Return the ω, (num_features, head_dim)."""
         return {"directions": orthogonal_gaussian(self.num_features, self.head_dim, generator)}

@@ -13,6 +13,8 @@ takes block 0 for all of them; here training and evaluation have the same patter
 
 from __future__ import annotations
 
+from random import Random
+
 import torch
 from torch import Tensor
 
@@ -35,6 +37,7 @@ class RandomAttention(DrawnBuffers, LocalAttention):
         seed: from which the blocks are drawn.
     """
 
+    drawn_type = torch.long
     random_blocks: Tensor
 
     def __init__(
@@ -51,13 +54,20 @@ class RandomAttention(DrawnBuffers, LocalAttention):
         self.num_blocks, self.num_random_blocks = -(-longest // window_size), num_random_blocks
         self.register_drawn(seed)
 
+    def drawn_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return that of the table."""
+        return {"random_blocks": (self.num_blocks, self.num_random_blocks)}
+
     def draw(self, generator: torch.Generator) -> dict[str, Tensor]:
         """Return R(B) for each block, (blocks, num_random_blocks), sorted, -1 at the end where there are fewer."""
+        chance = Random(int(torch.randint(2**62, (), generator=generator)))
         table = torch.full((self.num_blocks, self.num_random_blocks), -1)
         for block in range(self.num_blocks):
-            outside = torch.tensor([b for b in range(self.num_blocks) if self.may_draw(block, b)], dtype=torch.long)
-            chosen = outside[torch.randperm(len(outside), generator=generator)[: self.num_random_blocks]]
-            table[block, : len(chosen)] = chosen.sort().values
+            before, after = max(block - 1, 0), 0 if self.is_causal else max(self.num_blocks - block - 2, 0)
+            chosen = sorted(chance.sample(range(before + after), min(self.num_random_blocks, before + after)))
+            # Numbers from `before` on are those of the blocks after the window.
+            places = [number if number < before else number - before + block + 2 for number in chosen]
+            table[block, : len(places)] = torch.tensor(places, dtype=torch.long)
         return {"random_blocks": table}
 
     def may_draw(self, block: int, other: int) -> bool:

@@ -248,9 +248,8 @@ def test_hashing_attention_equals_reformer(rounds: int) -> None:
         ours, expected = layer(hidden, whole_rows(hidden))[0], theirs(hidden).hidden_states
         assert_close(ours, expected, rtol=0, atol=1e-5)
         weights = random_states(2, length, seed=1)
-        assert_close(
-            *(torch.autograd.grad((o * weights).sum(), hidden)[0] for o in (ours, expected)), rtol=0, atol=1e-5
-        )
+        found = [torch.autograd.grad((output * weights).sum(), hidden)[0] for output in (ours, expected)]
+        assert_close(*found, rtol=0, atol=1e-4)  # they add 1e-6 within the length of k
 
 
 # What is drawn
