@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, mask: Tensor, seen: Tensor, padded: bool = True) -> Rows:
-        """Return the rows of a mask (batch, seq) bool, True = real token, of which `padded` says that some are not."""
+        """Return the rows of a mask (batch, seq) bool, True = real token; `padded=False` where all tokens are real."""
         positions = (seen[:, None] + mask.long().cumsum(1) - 1).clamp(min=0)
         if not padded:
             return cls(seen, mask, positions, None, None)

@@ -56,7 +56,7 @@ class HierarchicalAttention(EfficientAttention):
         return softmax_over(blocks_of(q, size), parts, self.scaling).flatten(2, 3)[:, :, : q.shape[2]]
 
     def sees(self, query: Tensor, key: Tensor) -> Tensor:
-        """Whether a query at a place, or in a block, attends to a key at another."""
+        """Return whether a query at a place, or in a block, attends to a key at another."""
         return key <= query if self.is_causal else torch.ones_like(key <= query)
 
 
