@@ -27,6 +27,12 @@ from hf_lecture_models.models.bert import (
     LectureBertForTokenClassification,
     LectureBertModel,
 )
+from hf_lecture_models.models.efficient_transformer import (
+    EfficientTransformerConfig,
+    EfficientTransformerForCausalLM,
+    EfficientTransformerForMaskedLM,
+    EfficientTransformerModel,
+)
 from hf_lecture_models.models.elmo import (
     ElmoConfig,
     ElmoForPreTraining,
@@ -107,6 +113,10 @@ __all__ = [
     "BpeTokenizer",
     "ByteTokenizer",
     "CharTokenizer",
+    "EfficientTransformerConfig",
+    "EfficientTransformerForCausalLM",
+    "EfficientTransformerForMaskedLM",
+    "EfficientTransformerModel",
     "ElmoConfig",
     "ElmoForPreTraining",
     "ElmoForQuestionAnswering",

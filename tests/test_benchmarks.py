@@ -9,8 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
-from benchmarks import common, sentence_classifiers
+from benchmarks import common, efficient_ablation, sentence_classifiers
+from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
 from hf_lecture_models.hub import facts
 
 SCRIPTS = sorted(
@@ -78,6 +80,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
     started_on("4be37d21c0aa-dirty")
     needed = {
         "adaptation": ["folder"],
+        "efficient_ablation": ["folder"],
         "elmo": ["folder"],
         "language_models": ["name", "folder"],
         "large_vocabulary": ["throughput"],
@@ -141,3 +144,17 @@ def test_a_difference_that_no_random_signs_make_is_not_impossible():
     right, wrong = ({"sentences": 40, "right": [bits * 5]} for bits in ("ff", "00"))
     assert sentence_classifiers.compare(right, wrong) == {"points": 100.0, "p": 1 / 10_001}
     assert sentence_classifiers.compare(right, right) == {"points": 0.0, "p": 1.0}
+
+
+@torch.no_grad()
+def test_without_attention_a_token_reads_only_itself():
+    """While attention is switched off, and only then."""
+    config = EfficientTransformerConfig(vocab_size=9, hidden_size=8, num_hidden_layers=2, num_attention_heads=2)
+    model = EfficientTransformerForCausalLM(config).eval()
+    texts = torch.tensor([[3, 1, 4], [5, 2, 4]])
+    logits = model(texts).logits[:, -1]
+    with efficient_ablation.without_attention(model, (0, 1)):
+        silent = model(texts).logits[:, -1]
+    assert torch.equal(silent[0], silent[1])
+    assert not torch.allclose(logits[0], logits[1])
+    assert torch.equal(model(texts).logits[:, -1], logits)

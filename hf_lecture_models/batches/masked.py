@@ -188,7 +188,7 @@ def _refuse_missing_tokens(tokenizer: Any, template: SegmentTemplate, next_sente
     if tokenizer.mask_token_id is None:
         raise ValueError(
             "the tokenizer has no mask_token, which stands in the place of masked tokens; train one with the template "
-            "of BERT (--tokenizer.template bert), or give it one by tokenizer.set_template('bert')"
+            "of BERT (--tokenizer.template bert, or roberta), or give it one by tokenizer.set_template('bert')"
         )
     for name in ("cls_token", "sep_token") if next_sentence else ():
         if getattr(tokenizer, f"{name}_id") not in {*template.special_ids} - {None}:

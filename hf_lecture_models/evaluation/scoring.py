@@ -106,7 +106,10 @@ class ContextLimit:
     def of(cls, model: Any) -> "ContextLimit":
         """Return the limit of a model: recurrent, of fixed order, or with a longest input (then half overlaps)."""
         config = model.config
-        if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
+        window = getattr(config, "max_position_embeddings", None)
+        stateful = getattr(model, "_is_stateful", False)
+        # A state that knows positions cannot be carried on without end: it has been trained on those of a window.
+        if stateful and window is None and "past_key_values" in inspect.signature(model.forward).parameters:
             # A segment that returns its state computes all logits, whatever `score` does.
             longest, segment = max(2, _MAX_LOGITS // config.vocab_size), getattr(config, "segment_length", None)
             if segment is not None:  # where the cuts are makes a difference to a memory of some states
@@ -117,7 +120,7 @@ class ContextLimit:
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
         # A model without a limit is given windows of the length that it was trained on, if it names one.
-        longest = input_limit(model) or getattr(config, "max_position_embeddings", None) or _DEFAULT_WINDOW
+        longest = input_limit(model) or window or _DEFAULT_WINDOW
         if longest < 2:
             raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
         return cls(longest=longest, overlap=longest // 2, exact=False)

@@ -78,8 +78,9 @@ class RecurrentCacheLayer(CacheLayerMixin):
 class RecurrentCache(Cache):
     """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
 
-    Its size does not grow with the text. Models never write into a cache that they are given: they return a new one.
-    The methods that `generate()` calls (`reorder_cache`, ...) are transformers' and act on every layer.
+    Its size does not grow with the text, except where an attention needs all that it has read. Models never write into
+    a cache that they are given: they return a new one. The methods that `generate()` calls (`reorder_cache`, ...) are
+    transformers' and act on every layer.
 
     >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
     >>> cache.reorder_cache(torch.tensor([1, 1]))
@@ -158,6 +159,8 @@ def changed(state: State | None, change: Callable[[Tensor], Tensor]) -> State | 
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
     """Return the state of each layer before the first step: that of the cache, or None without a cache.
 
+    A size of -1 in `shapes` is any length.
+
     Raises:
         TypeError: the cache is not a `RecurrentCache`.
         ValueError: its layers do not hold tensors of these `shapes`.
@@ -174,10 +177,17 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
     states = []
     for number, (layer, expected) in enumerate(zip(cache.layers, shapes, strict=True)):
         found = [tuple(tensor.shape) for tensor in layer.state or ()]
-        if layer.state is not None and found != list(expected):
+        if layer.state is not None and not _fit(found, expected):
             raise ValueError(
                 f"past_key_values is of another model or batch: its layer {number} holds tensors of shapes {found}, "
                 f"but this model and input need {list(expected)}"
             )
         states.append(layer.state)
     return states
+
+
+def _fit(found: Sequence[tuple[int, ...]], expected: Sequence[tuple[int, ...]]) -> bool:
+    if [len(shape) for shape in found] != [len(shape) for shape in expected]:
+        return False
+    pairs = (pair for shapes in zip(found, expected, strict=True) for pair in zip(*shapes, strict=True))
+    return all(wanted in (-1, size) for size, wanted in pairs)

@@ -53,7 +53,7 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
     tokenizer: dict[str, Any] = setting(
         {"type": "wordpiece"},
-        f"type {TYPES}, all but wordpiece with template bert; options of its train()",
+        f"type {TYPES}, all but wordpiece with template bert (or roberta, without token types); options of its train()",
     )
     model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 

@@ -69,9 +69,10 @@ class LectureTokenizer(TokenizersBackend):
     with `split_special_tokens=True` their spellings in a text are plain text. `add_bos_token` and `add_eos_token` put
     `<s>` before and `</s>` after a text, or each text of a pair; both options are saved. Padding is on the left.
 
-    A `template` replaces them: a name of `templates.TEMPLATES`, or a `Template`. "bert" is `[CLS] a [SEP] b [SEP]`,
-    "gpt1" is `<start> a <delim> b <extract>`, and "pair" is `<s> a <s> b` with `token_type_ids`, which "bert" returns,
-    too. Padding is then on the right. `set_template` gives a trained tokenizer another one.
+    A `template` replaces them: a name of `templates.TEMPLATES`, or a `Template`. "bert" is `[CLS] a [SEP] b [SEP]` with
+    `token_type_ids`, "roberta" is `[CLS] a [SEP] [SEP] b [SEP]` without, "gpt1" is `<start> a <delim> b <extract>`, and
+    "pair" is `<s> a <s> b`, again with them. Padding is then on the right. `set_template` gives a trained tokenizer
+    another one.
 
     In the default chat template, a question and its answer are a text of two lines, and a system's message is a line
     before them: `<s>Be brief.\nWho was Markov?\nA mathematician.</s><s>And Shannon?\n`.

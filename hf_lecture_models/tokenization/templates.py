@@ -59,19 +59,24 @@ class Template:
         return single, pair
 
 
-# Devlin et al. 2019, figure 2; Radford et al. 2018, figure 1; two texts that a model encodes one by one (slides Y).
+_OF_ENCODERS: dict[str, str | None] = {
+    "bos_token": None,
+    "eos_token": None,
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
+# Devlin et al. 2019, figure 2; Liu et al. 2019, for masked language models without token types; Radford et al. 2018,
+# figure 1; two texts that a model encodes one by one (slides Y).
 TEMPLATES: dict[str, Template] = {
-    "bert": Template(
+    "bert": Template("cls_token $A sep_token", "cls_token $A sep_token $B:1 sep_token:1", _OF_ENCODERS),
+    "roberta": Template(
         single="cls_token $A sep_token",
-        pair="cls_token $A sep_token $B:1 sep_token:1",
-        tokens={
-            "bos_token": None,
-            "eos_token": None,
-            "pad_token": "[PAD]",
-            "cls_token": "[CLS]",
-            "sep_token": "[SEP]",
-            "mask_token": "[MASK]",
-        },
+        pair="cls_token $A sep_token sep_token $B:1 sep_token:1",
+        tokens=_OF_ENCODERS,
+        type_ids=False,
     ),
     "gpt1": Template(
         single="start_token $A extract_token",

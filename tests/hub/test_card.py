@@ -243,7 +243,10 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     # They hold their own data: tests/training/test_recipes.py renders their cards, and fit_ngram.py writes one.
     without = {name for name in recipes if name.endswith("_tiny")} | {"ngram"}
     # Trained four times by its benchmark, each time otherwise, and none of the models is kept.
-    assert recipes - cards == without | {"feed_forward_neighbours"}
+    without |= {"feed_forward_neighbours"}
+    # Not trained yet.
+    without |= {"efficient_transformer_wikitext2", "efficient_transformer_masked_wikitext2"}
+    assert recipes - cards == without
 
 
 @pytest.mark.parametrize("missing", ["name", "model_type", "data", "task"])

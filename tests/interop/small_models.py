@@ -9,6 +9,8 @@ from typing import Any
 import torch
 
 from hf_lecture_models import (
+    EfficientTransformerConfig,
+    EfficientTransformerForCausalLM,
     FeedForwardConfig,
     FeedForwardForCausalLM,
     Gpt1Config,
@@ -29,6 +31,11 @@ TEXTS = [
 ] * 4
 
 _CLASSES: dict[str, tuple[type, type, dict[str, Any]]] = {
+    "efficient_transformer": (
+        EfficientTransformerForCausalLM,
+        EfficientTransformerConfig,
+        {"num_hidden_layers": 2, "num_attention_heads": 2, "window_size": 2, "max_position_embeddings": 32},
+    ),
     "feed_forward": (FeedForwardForCausalLM, FeedForwardConfig, {"order": 4}),
     "recurrent": (RecurrentForCausalLM, RecurrentConfig, {}),
     "gpt1": (Gpt1ForCausalLM, Gpt1Config, {"num_hidden_layers": 1, "num_attention_heads": 2}),

@@ -46,6 +46,13 @@ CASES = {
         {"layer_mix": True, "hidden_act": "swish", "position_encoding": "relative", **UNTIED},
         {"target_modules": ["qkv_proj"], "modules_to_save": ["embed_tokens", "lm_head"]},
     ),
+    "efficient_transformer, all linear": ("efficient_transformer", {}, {"target_modules": "all-linear"}),
+    "efficient_transformer, by default": ("efficient_transformer", {"attention_kind": "performer"}, {}),
+    "efficient_transformer, shared": (
+        "efficient_transformer",
+        {"attention_kind": "random", "share_layers": True},
+        {"target_modules": ["qkv_proj", "o_proj"]},
+    ),
     "recurrent, modules": ("recurrent", WIDE, {"target_modules": ["embed_tokens", "output_projection", "lm_head"]}),
     "recurrent, kernels": (
         "recurrent",

@@ -41,6 +41,8 @@ DROPOUT = {"dropout": 0.2}
 MODELS = [
     ("gpt1", {}),  # its three dropouts are on
     ("self_attention", DROPOUT),
+    ("efficient_transformer", DROPOUT),
+    ("efficient_transformer", DROPOUT | {"attention_kind": "random", "share_layers": True}),
     ("feed_forward", DROPOUT),
     ("recurrent", DROPOUT),
     ("feed_forward", DROPOUT | {"output_layer": "adaptive"}),
@@ -103,11 +105,12 @@ def test_trains_and_resumes_to_the_same_bits(name: str, fields: dict[str, Any], 
     [
         ("gpt1", {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0}),
         ("self_attention", {"dropout": 0.0}),
+        ("efficient_transformer", {"dropout": 0.0, "attention_kind": "linear"}),
         ("feed_forward", {"dropout": 0.0}),
         ("recurrent", {"dropout": 0.0}),
         ("recurrent", {"dropout": 0.0, "output_layer": "adaptive"}),
     ],
-    ids=["gpt1", "self_attention", "feed_forward", "recurrent", "recurrent_adaptive"],
+    ids=["gpt1", "self_attention", "efficient_transformer", "feed_forward", "recurrent", "recurrent_adaptive"],
 )
 def test_accumulated_steps_are_one_large_step(name: str, fields: dict[str, Any], tmp_path: Path) -> None:
     """Trainer sends `num_items_in_batch`: texts of unequal length then weigh as in the large batch."""

@@ -24,6 +24,7 @@ CORPUS = ["the cat saw the dog", "a dog <unk> né"]
 # Before a text, between two, behind the last; and the type of the second and of what is behind it.
 AROUND = {
     "bert": (["[CLS]"], ["[SEP]"], ["[SEP]"]),
+    "roberta": (["[CLS]"], ["[SEP]", "[SEP]"], ["[SEP]"]),
     "gpt1": (["<start>"], ["<delim>"], ["<extract>"]),
     "pair": (["<s>"], ["<s>"], []),
 }
@@ -174,7 +175,7 @@ def test_templates_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("brt", "template is 'brt'; it must be one of bert, gpt1, pair"),
+        ("brt", "template is 'brt'; it must be one of bert, roberta, gpt1, pair"),
         (Template("$A", "$A $A"), r"'\$A \$A' must hold \$A and \$B"),
         (Template("$A $A", "$A $B"), r"must hold \$A, in this order and once"),
         (
@@ -285,7 +286,9 @@ def test_required_templates():
 def test_recipes_name_a_template():
     tokenizer = make_tokenizer({"type": "bpe", "template": "bert"}, CORPUS)
     check_pair(tokenizer, "bert")
-    with pytest.raises(ValueError, match=r"recipe: tokenizer\.template must be one of bert, gpt1, pair, not brt"):
+    with pytest.raises(
+        ValueError, match=r"recipe: tokenizer\.template must be one of bert, roberta, gpt1, pair, not brt"
+    ):
         make_tokenizer({"type": "bpe", "template": "brt"}, CORPUS)
     with pytest.raises(ValueError, match="recipe: tokenizer.template must be str, not 3"):
         make_tokenizer({"type": "bpe", "template": 3}, CORPUS)

@@ -86,6 +86,7 @@ TINY = [path for path in RECIPES if path.stem.endswith("_tiny")]
 SLOW = (
     "bert_choice_tiny",
     "bert_squad_tiny",
+    "efficient_transformer_tiny",
     "gpt1_pairs_tiny",
     "padded_mlp_layer_per_input_tiny",
     "recurrent_pairs_tiny",
