@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The gradient of layer 1 over that of layer L, with and without residual connections and norms (slides R:936-940).
+"""The gradient of layer 1 over that of layer L, with and without residual connections and norms (slide R:938-944).
 
     OMP_NUM_THREADS=1 python -m benchmarks.depth_gradients [--steps 200]
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Gradient checkpointing off and on: memory and CPU seconds of a training step, by depth (slide Y:585-593).
+"""Gradient checkpointing off and on: memory and CPU seconds of a training step, by depth (slide Y:591-594).
 
     OMP_NUM_THREADS=1 python -m benchmarks.gradient_checkpointing [--hidden_size 256] [--length 256]
 

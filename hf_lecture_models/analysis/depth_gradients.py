@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Gradients through the layers of a stack: how much of the loss's gradient reaches the first layer (slides R:936-940).
+"""Gradients through the layers of a stack: how much of the loss's gradient reaches the first layer (slide R:938-944).
 
 With h_l the output of layer l, the gradient of layer 1 is that of layer L times a Jacobian for each layer between them,
 
