@@ -70,6 +70,7 @@ from hf_lecture_models.models.transformer import (
     LectureTransformerForConditionalGeneration,
     LectureTransformerModel,
 )
+from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
 from hf_lecture_models.models.vit import (
     LectureViTConfig,
     LectureViTForImageClassification,
@@ -162,6 +163,9 @@ __all__ = [
     "SelfAttentionForCausalLM",
     "SelfAttentionModel",
     "SentenceRankingPipeline",
+    "TransfoXLConfig",
+    "TransfoXLLMHeadModel",
+    "TransfoXLModel",
     "UnigramTokenizer",
     "Word2VecConfig",
     "Word2VecForPreTraining",

@@ -1281,8 +1281,13 @@ class CausalLMTests(TokenTests):
                 found = (generated.get(name) or [None] * 6)[step]
                 assert (found is None) == (expected is None), name
                 for layer, (ours, theirs) in enumerate(zip(found or (), expected or (), strict=True)):
-                    row = theirs[:, seen - 1] if name == "hidden_states" else theirs[:, :, seen - 1, :seen]
-                    last = ours[:, -1] if name == "hidden_states" else ours[:, :, -1]
+                    if name == "hidden_states":
+                        row, last = theirs[:, seen - 1], ours[:, -1]
+                    else:
+                        row = theirs[:, :, seen - 1, : theirs.shape[3] - theirs.shape[2] + seen]
+                        # A memory of constant size has places before the first token.
+                        width = min(row.shape[-1], ours.shape[-1])
+                        row, last = row[..., -width:], ours[:, :, -1, -width:]
                     self.assert_equal({name: last}, {name: row}, f"step {step}, layer {layer}")
 
     @pytest.mark.once_per_model
@@ -1616,7 +1621,8 @@ class RecurrentCacheTests(CausalLMHeadTests):
         for old_state, new_state in zip(cache.states, after.states, strict=True):
             for old, new in zip(old_state, new_state, strict=True):
                 assert_close(new[0], old[0], rtol=0, atol=0)
-                assert not old.numel() or not torch.allclose(new[1], old[1]), "a row that goes on keeps its state"
+                if old.numel() and old.is_floating_point():
+                    assert not torch.allclose(new[1], old[1]), "a row that goes on keeps its state"
 
     @torch.no_grad()
     def test_generation_goes_on_from_a_cache(self) -> None:

@@ -19,8 +19,8 @@ OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "noise_contrastive": lambda c: NoiseContrastiveLinear(c.output_size, c.vocab_size, c.noise_samples),
 }
 """`config.output_layer` -> the module from the last hidden state to logits."""
-# Published models have two to four.
-_MOST_CLUSTERS = 64
+MOST_CLUSTERS = 64
+"""The most clusters of an adaptive softmax; published models have two to four."""
 
 
 @strict
@@ -75,10 +75,8 @@ class LargeVocabularyConfig(LectureConfig):
             )
         if words < 2:
             raise ValueError(f"{name}.vocab_size is {words}; output_layer='adaptive' needs at least 2 words")
-        if cutoffs is not None and len(cutoffs) > _MOST_CLUSTERS:
-            raise ValueError(
-                f"{name}.adaptive_cutoffs has {len(cutoffs)} entries; at most {_MOST_CLUSTERS} are allowed"
-            )
+        if cutoffs is not None and len(cutoffs) > MOST_CLUSTERS:
+            raise ValueError(f"{name}.adaptive_cutoffs has {len(cutoffs)} entries; at most {MOST_CLUSTERS} are allowed")
         if cutoffs is not None and not (cutoffs and sorted({0, *cutoffs, words}) == [0, *cutoffs, words]):
             raise ValueError(
                 f"{name}.adaptive_cutoffs is {cutoffs}; it must ascend, from at least 1 to at most vocab_size - 1 = "

@@ -108,7 +108,10 @@ class ContextLimit:
         config = model.config
         if getattr(model, "_is_stateful", False) and "past_key_values" in inspect.signature(model.forward).parameters:
             # A segment that returns its state computes all logits, whatever `score` does.
-            return cls(longest=max(2, _MAX_LOGITS // config.vocab_size), overlap=0, exact=True, carries_state=True)
+            longest, segment = max(2, _MAX_LOGITS // config.vocab_size), getattr(config, "segment_length", None)
+            if segment is not None:  # where the cuts are makes a difference to a memory of some states
+                return cls(min(longest, segment), overlap=0, exact=False, carries_state=True)
+            return cls(longest, overlap=0, exact=True, carries_state=True)
         fits = max(2, _MAX_LOGITS // _logits_per_token(model))
         if getattr(config, "order", None):
             context = max(1, config.order - 1)

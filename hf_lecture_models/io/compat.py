@@ -44,6 +44,7 @@ from transformers import initialization as init
 from transformers.cache_utils import CacheLayerMixin, DynamicLayer
 from transformers.conversion_mapping import register_checkpoint_conversion_mapping
 from transformers.core_model_loading import (
+    Chunk,
     Concatenate,
     ConversionOps,
     Transpose,

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.linear_cross_entropy import Layer, linear_cross_entropy, target_log_probs
 
 _FACTOR = 4
 
@@ -36,8 +36,74 @@ def default_cutoffs(vocab_size: int) -> list[int]:
     return sorted({max(1, vocab_size // 16), max(1, vocab_size * 5 // 16)} - {vocab_size})
 
 
-class AdaptiveSoftmax(nn.Module):
-    """An output layer to log-probabilities.
+class ClusteredSoftmax(nn.Module):
+    """Log-probabilities of words that are ranked by frequency and cut into a short list and clusters.
+
+    A subclass sets `bounds` and defines `cluster`; where the ids are not the ranks, it defines `ranks_of` too.
+    """
+
+    bounds: list[int]
+    """The rank at which each of S, C_1, C_2, ... ends; the last one is the number of words."""
+
+    def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:
+        """Return P_i h, (..., size), and the layer from it to the logits of C_i; with 0, of the first softmax."""
+        raise NotImplementedError(f"{type(self).__name__} must define cluster")
+
+    def ranks_of(self, ids: Tensor) -> Tensor:
+        """Return the rank of each word, of any shape: its id."""
+        return ids
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """ln P(w | h) of every word: (..., hidden) -> (..., vocab_size) by rank, float32 or wider."""
+        projected, words = self.cluster(0, hidden)
+        head = _log_softmax(words(projected))
+        pieces = [head[..., : self.bounds[0]]]
+        for number in range(1, len(self.bounds)):
+            projected, words = self.cluster(number, hidden)
+            slot = self.bounds[0] + number - 1
+            pieces.append(head[..., slot, None] + _log_softmax(words(projected)))
+        return torch.cat(pieces, -1)
+
+    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """Return the sum of -ln P(target | h) in nats: (positions, hidden), (positions,) -> a scalar.
+
+        A cluster is computed only where the target lies in it.
+        """
+        slots, ranks = self._places(targets)
+        projected, words = self.cluster(0, hidden)
+        total = linear_cross_entropy(projected, words, slots)
+        # A cluster without targets adds zero: processes that train together expect a gradient for every parameter.
+        for _, projected, words, inside in self._clusters(hidden, slots, ranks):
+            total = total + linear_cross_entropy(projected, words, inside)
+        return total
+
+    def target_log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """ln P(target | h), for scoring: (positions, hidden) and (positions,) -> (positions,), float32 or wider."""
+        slots, ranks = self._places(targets)
+        projected, words = self.cluster(0, hidden)
+        scores = target_log_probs(projected, words, slots, self.bounds[0] + len(self.bounds) - 1)
+        for rows, projected, words, inside in self._clusters(hidden, slots, ranks):
+            scores[rows] += target_log_probs(projected, words, inside, self.bounds[-1])
+        return scores
+
+    def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each target's slot in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
+        ranks = self.ranks_of(targets)
+        slots = ranks
+        for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
+            slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)
+        return slots, ranks
+
+    def _clusters(self, hidden: Tensor, slots: Tensor, ranks: Tensor) -> Iterator[tuple[Tensor, Tensor, Layer, Tensor]]:
+        """Yield, for each cluster, the rows whose target lies in it, their P h, U, and the targets' places in it."""
+        for number, first in enumerate(self.bounds[:-1]):
+            rows = (slots == self.bounds[0] + number).nonzero().squeeze(1)
+            projected, words = self.cluster(number + 1, hidden.index_select(0, rows))
+            yield rows, projected, words, ranks[rows] - first
+
+
+class AdaptiveSoftmax(ClusteredSoftmax):
+    """An output layer to log-probabilities, which ranks the words by their counts.
 
     Args:
         hidden_size: width of h.
@@ -72,64 +138,30 @@ class AdaptiveSoftmax(nn.Module):
         order = self.token_counts.argsort(descending=True, stable=True)
         self.ranks[order] = torch.arange(len(order), device=order.device)
 
+    def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:
+        """Return P_i h, (..., size), and the layer from it to the logits of C_i; with 0, of the first softmax."""
+        if number == 0:
+            return hidden, self.head
+        tail = self.tails[number - 1]
+        assert isinstance(tail, Tail)
+        return tail.projection(hidden), tail.words
+
+    def ranks_of(self, ids: Tensor) -> Tensor:
+        """Return the rank of each word by frequency, (positions,)."""
+        return self.ranks.index_select(0, ids)  # unlike [ids], this refuses negative ones
+
     def forward(self, hidden: Tensor) -> Tensor:
         """ln P(w | h) of every word: (..., hidden) -> (..., vocab_size) by id, float32 or wider."""
-        head = _log_softmax(self.head(hidden))
-        pieces = [head[..., : self.bounds[0]]]
-        for slot, tail in enumerate(self.tails, self.bounds[0]):
-            pieces.append(head[..., slot, None] + _log_softmax(tail(hidden)))
-        return torch.cat(pieces, -1).index_select(-1, self.ranks)
-
-    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Return the sum of -ln P(target | h) in nats: (positions, hidden), (positions,) -> a scalar.
-
-        A cluster is computed only where the target lies in it.
-        """
-        slots, ranks = self._places(targets)
-        total = linear_cross_entropy(hidden, self.head, slots)
-        # A cluster without targets adds zero: processes that train together expect a gradient for every parameter.
-        for _, projected, words, inside in self._clusters(hidden, slots, ranks):
-            total = total + linear_cross_entropy(projected, words, inside)
-        return total
-
-    def target_log_probs(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """ln P(target | h), for scoring: (positions, hidden) and (positions,) -> (positions,), float32 or wider."""
-        slots, ranks = self._places(targets)
-        scores = target_log_probs(hidden, self.head, slots, self.bounds[0] + len(self.tails))
-        for rows, projected, words, inside in self._clusters(hidden, slots, ranks):
-            scores[rows] += target_log_probs(projected, words, inside, self.bounds[-1])
-        return scores
-
-    def _places(self, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each target's slot in the first softmax, its own or its cluster's, and its rank: (positions,) both."""
-        ranks = self.ranks.index_select(0, targets)  # unlike [targets], this refuses negative ids
-        slots = ranks
-        for slot, (first, end) in enumerate(pairwise(self.bounds), self.bounds[0]):
-            slots = slots.masked_fill((first <= ranks) & (ranks < end), slot)
-        return slots, ranks
-
-    def _clusters(
-        self, hidden: Tensor, slots: Tensor, ranks: Tensor
-    ) -> Iterator[tuple[Tensor, Tensor, nn.Module, Tensor]]:
-        """Yield, for each cluster, the rows whose target lies in it, their P h, U, and the targets' places in it."""
-        for number, tail in enumerate(self.tails):
-            assert isinstance(tail, Tail)
-            rows = (slots == self.bounds[0] + number).nonzero().squeeze(1)
-            projected = tail.projection(hidden.index_select(0, rows))
-            yield rows, projected, tail.words, ranks[rows] - self.bounds[number]
+        return super().forward(hidden).index_select(-1, self.ranks)
 
 
 class Tail(nn.Module):
-    """The logits of one cluster's words, U P h."""
+    """The matrices of one cluster, P and U."""
 
     def __init__(self, hidden_size: int, projection_size: int, num_words: int):
         super().__init__()
         self.projection = nn.Linear(hidden_size, projection_size, bias=False)
         self.words = nn.Linear(projection_size, num_words, bias=False)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Logits (..., num_words)."""
-        return self.words(self.projection(hidden))
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ also saves the passes over memory that a separate softmax and its backward take.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeGuard
 
@@ -18,6 +19,8 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
 
+Layer = Callable[[Tensor], Tensor]
+"""A module, or another function, from hidden states to logits."""
 # The largest piece of logits: rows, and about so many elements (31 MiB in float32).
 _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
@@ -30,7 +33,7 @@ class HeadWithLoss(Protocol):
 
 
 def linear_cross_entropy(
-    hidden: Tensor, head: nn.Module, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
+    hidden: Tensor, head: Layer, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
 ) -> Tensor:
     """Return the sum of -ln softmax(head(hidden))[target] in nats.
 
@@ -71,12 +74,12 @@ def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
     return (F.cross_entropy(logits, targets, reduction="none") * weights).sum()
 
 
-def has_own_loss(head: nn.Module) -> TypeGuard[HeadWithLoss]:
+def has_own_loss(head: Layer) -> TypeGuard[HeadWithLoss]:
     """Return whether the output layer computes its own loss, which is not the softmax's of its logits."""
     return callable(getattr(head, "loss", None))
 
 
-def target_log_probs(hidden: Tensor, head: nn.Module, targets: Tensor, vocab_size: int) -> Tensor:
+def target_log_probs(hidden: Tensor, head: Layer, targets: Tensor, vocab_size: int) -> Tensor:
     """ln softmax(head(hidden))[target] for scoring, in pieces too, without gradients and for any head.
 
     Args:

@@ -55,15 +55,25 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
         """√hidden w + p_t, (batch, seq, hidden), and no bias."""
-        even = torch.arange(0, self.hidden_size, 2, device=words.device)
-        frequencies = torch.exp(even * (-math.log(10_000.0) / self.hidden_size))
-        angles = positions[..., None] * frequencies  # (batch or 1, seq, hidden / 2)
-        vectors = self.arrange(angles.sin(), angles.cos())
+        vectors = self.arrange(*sinusoids(positions, self.hidden_size))
         return words * self.factor + vectors.to(words.dtype), None
 
     def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
         """Join two halves (..., hidden / 2) as sine, cosine, sine, cosine, ...: (..., hidden)."""
         return torch.stack((sines, cosines), dim=-1).flatten(-2)
+
+
+def sinusoids(positions: Tensor, hidden_size: int) -> tuple[Tensor, Tensor]:
+    """Return sin(t / 10000^(2k/hidden)) and the cosines of positions t (...): (..., hidden / 2) each.
+
+    >>> sines, cosines = sinusoids(torch.tensor([0, 1]), hidden_size=4)
+    >>> sines.shape, cosines[0].tolist()
+    (torch.Size([2, 2]), [1.0, 1.0])
+    """
+    even = torch.arange(0, hidden_size, 2, device=positions.device)
+    frequencies = torch.exp(even * (-math.log(10_000.0) / hidden_size))
+    angles = positions[..., None] * frequencies  # (..., hidden / 2)
+    return angles.sin(), angles.cos()
 
 
 class SinesFirstPositions(SinusoidalPositions):

@@ -34,7 +34,7 @@ UNKNOWN_WORDS = ("token", "classes", "spelled")
 
 # With this unknown token, which cannot be a word, the Rust model fails at unknown words. With its default, "<unk>", it
 # would replace them if the vocabulary has a word of this spelling.
-_NO_UNKNOWN = "(none: unknown words raise)"
+NO_UNKNOWN = "(none: unknown words raise)"
 
 
 class UnknownWordError(ValueError):
@@ -169,7 +169,7 @@ class WordTokenizer(LectureTokenizer):
             return cls(tokenizer_object=backend, unk_token=None, **kwargs)
         if letters is not None:
             raise ValueError(f"letters are for unknown_words='spelled', not {unknown_words!r}; leave them out")
-        backend = Tokenizer(WordLevel(vocabulary, unk_token=_NO_UNKNOWN if unk_token is None else unk_token))
+        backend = Tokenizer(WordLevel(vocabulary, unk_token=NO_UNKNOWN if unk_token is None else unk_token))
         backend.pre_tokenizer = WhitespaceSplit()
         if unknown_words == "classes":
             backend.normalizer = class_normalizer(vocabulary)
@@ -292,7 +292,7 @@ def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:
 def _checked_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
     vocabulary: dict[str, int] = {}
     for word in words:
-        if not word or word in vocabulary or word in special or word == _NO_UNKNOWN:
+        if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
             reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
             raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
         vocabulary[word] = len(vocabulary)

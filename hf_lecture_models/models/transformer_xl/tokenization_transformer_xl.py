@@ -1,0 +1,120 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The vocabularies of published Transformer-XL models, as word tokenizers.
+
+A published folder has a `vocab.bin`, a dictionary that torch saved, or a `vocab.pkl`, the same dictionary pickled. Both
+are read without running what a file may name: `vocab.bin` by torch's own reader of weights, `vocab.pkl` by one that
+knows two classes of Python's dictionaries and no other.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from transformers.utils import cached_file
+
+from hf_lecture_models.tokenization.word import NO_UNKNOWN, WordTokenizer
+
+_UNKNOWN = ("<unk>", "<UNK>")
+_HUB_OPTIONS = ("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token")
+
+
+class TransfoXLTokenizer:
+    """Reads the tokenizer of a published folder; `AutoTokenizer` finds it there. It makes a `WordTokenizer`."""
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str], *args: Any, **kwargs: Any) -> WordTokenizer:
+        """Return the tokenizer of a folder or a repository of the Hub, with the ids of its vocabulary file.
+
+        Words are split at white space: the texts must be split as the model's training texts were (WikiText's have
+        " , " and " @-@ "). `<eos>` ends a text, and nothing begins one.
+
+        Raises:
+            FileNotFoundError: the folder has neither a vocabulary nor a `tokenizer.json`.
+            ValueError: the vocabulary is damaged, holds what no vocabulary needs, or splits texts otherwise.
+        """
+        options = {name: value for name, value in kwargs.items() if name in _HUB_OPTIONS}
+        found = {
+            name: cached_file(folder, name, _raise_exceptions_for_missing_entries=False, **options)
+            for name in ("tokenizer.json", "vocab.bin", "vocab.pkl")
+        }
+        if found["tokenizer.json"]:
+            return WordTokenizer.from_pretrained(folder, *args, **kwargs)
+        path = found["vocab.bin"] or found["vocab.pkl"]
+        if path is None:
+            raise FileNotFoundError(f"{folder} has no tokenizer.json, vocab.bin or vocab.pkl")
+        given = {name: value for name, value in kwargs.items() if name.endswith("_token") or name in ("padding_side",)}
+        return word_tokenizer(read_vocabulary(path), str(path), **given)
+
+
+def read_vocabulary(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the dictionary of a `vocab.bin` or `vocab.pkl`, whose `idx2sym` lists the words by id.
+
+    Raises:
+        ValueError: the file is damaged, or holds something else.
+    """
+    read: Callable[[Path], Any] = _read_pickle if Path(path).suffix == ".pkl" else _read_torch
+    try:
+        vocabulary = read(Path(path))
+    except Exception as error:  # what a damaged file raises is anything
+        raise ValueError(
+            f"{path} cannot be read as a vocabulary: it is damaged, or holds more than words and numbers "
+            f"({type(error).__name__}: {str(error)[:80]}); get it from its source again"
+        ) from error
+    words = vocabulary.get("idx2sym") if isinstance(vocabulary, dict) else None
+    if not (isinstance(words, list) and words and all(isinstance(word, str) for word in words)):
+        raise ValueError(f"{path} has no list of words, idx2sym: it is not a vocabulary of Transformer-XL")
+    if len(set(words)) != len(words):
+        twice = next(word for word, count in Counter(words).items() if count > 1)
+        raise ValueError(f"{path} has the word {twice!r} twice; get it from its source again")
+    return vocabulary
+
+
+def word_tokenizer(vocabulary: dict[str, Any], source: str, **kwargs: Any) -> WordTokenizer:
+    """Return a tokenizer with the ids of a vocabulary.
+
+    Raises:
+        ValueError: the vocabulary is of characters, or texts are split by something else than white space.
+    """
+    if vocabulary.get("delimiter") is not None:
+        raise ValueError(
+            f"{source} splits texts at {vocabulary['delimiter']!r}, not at white space; read its words by "
+            "read_vocabulary, and give the model ids of your own making"
+        )
+    ids = {word: number for number, word in enumerate(vocabulary["idx2sym"])}
+    unknown = next((word for word in _UNKNOWN if word in ids), None)
+    backend = Tokenizer(WordLevel(ids, unk_token=unknown or NO_UNKNOWN))
+    backend.pre_tokenizer = WhitespaceSplit()
+    if vocabulary.get("lower_case"):
+        backend.normalizer = Lowercase()
+    end = "<eos>" if "<eos>" in ids else None
+    tokens = {"unk_token": unknown, "bos_token": None, "eos_token": end, "pad_token": None}
+    return WordTokenizer(tokenizer_object=backend, **{**tokens, **kwargs})
+
+
+def _read_torch(path: Path) -> Any:
+    with torch.serialization.safe_globals([Counter, OrderedDict]):
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _read_pickle(path: Path) -> Any:
+    with path.open("rb") as file:
+        return _DictionariesOnly(file).load()
+
+
+class _DictionariesOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return one of two dictionaries of Python; a file that names anything else runs nothing."""
+        allowed = {("collections", "Counter"): Counter, ("collections", "OrderedDict"): OrderedDict}
+        if (module, name) not in allowed:
+            raise pickle.UnpicklingError(f"it names {module}.{name}")
+        return allowed[module, name]
