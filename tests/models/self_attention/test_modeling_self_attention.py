@@ -201,7 +201,7 @@ class TestNonePre(SelfAttentionLMTests):
 
 @pytest.mark.slow
 class TestNonePost(SelfAttentionLMTests):
-    fields = {"position_encoding": "none", "norm_position": "post", "hidden_size": 15}
+    fields = {"position_encoding": "none", "norm_position": "post", "hidden_size": 9}
 
 
 class TestLayerMixPre(SelfAttentionLMTests):
