@@ -4,11 +4,11 @@
     OMP_NUM_THREADS=1 python -m benchmarks.gradient_checkpointing [--hidden_size 256] [--length 256]
 
 With it, a block keeps its input alone and computes the rest again in the backward pass. The model is `self_attention`
-in float32. "MiB" is the largest resident memory (VmHWM) of a process of its own that builds the model and trains it for
-two steps, less the memory before: weights, gradients and the optimizer's two moments are in it. The process returns what
-it frees, so that this is the largest memory in use; "MiB with glibc's heap" is the same where the heap keeps freed
-blocks, as it does by default. "MiB per block" is the growth from the least to the greatest depth. Seconds are the median
-of steps taken in turns.
+in float32. "MiB" is the largest resident memory (VmHWM) of a process of its own that builds the model and trains it
+for two steps, less the memory before: weights, gradients and the optimizer's two moments are in it. The process
+returns what it frees, so that this is the largest memory in use; "MiB with glibc's heap" is the same where the heap
+keeps freed blocks, as it does by default. "MiB per block" is the growth from the least to the greatest depth. Seconds
+are the median of steps taken in turns.
 """
 
 from __future__ import annotations
