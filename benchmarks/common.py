@@ -63,6 +63,18 @@ def keep_freed_memory() -> None:
             raise OSError("glibc refuses to keep freed memory (mallopt)")
 
 
+def return_freed_memory(block: int = 2**16) -> None:
+    """Let this process give each block that it frees back to the system, from now on, so that it keeps what it uses.
+
+    Args:
+        block: bytes; smaller blocks may stay. Only glibc changes.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        mallopt, trim_threshold, mmap_threshold = ctypes.CDLL(None).mallopt, -1, -3  # as <malloc.h> numbers them
+        if not (mallopt(mmap_threshold, block) and mallopt(trim_threshold, block)):
+            raise OSError("glibc refuses to return freed memory (mallopt)")
+
+
 def ready_memory(mib: int = 1024) -> None:
     """Touch so much memory and free it again, in a process of its own.
 

@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Kinds of positions × pre-/post-LN, and a sweep of learning rates: final losses, and the runs that diverge.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.position_sweep                       # 16 runs of about 2 CPU minutes
-    python -m benchmarks.position_sweep --only 'alibi-*' 'relative-*'           # those whose names match
+    OMP_NUM_THREADS=1 python -m benchmarks.position_sweep                       # 18 runs of about 2 CPU minutes
+    python -m benchmarks.position_sweep --only 'alibi-*' 'none-*'               # those whose names match
     python -m benchmarks.position_sweep --minutes 0.1 --folder runs/try         # another length: another folder
+    python -m benchmarks.position_sweep --steps 733 --folder runs/again         # as many steps as another folder has
 
 Every run is the same small model (WikiText-2 in byte-pair encoding), the same batches and the same number of steps:
 as many as sinusoidal positions with pre-LN make in the given CPU minutes, timed once per folder. A run ends with its
@@ -36,7 +37,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
 FOLDER = ROOT / "runs" / "position_sweep"
-KINDS = ("sinusoidal", "learned", "relative", "alibi")
+KINDS = ("sinusoidal", "learned", "relative", "alibi", "none")
 NORMS = ("pre", "post")
 RATE = 1e-3
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -114,23 +115,25 @@ def steps_in(minutes: float, tokenizer: Any) -> int:
     return max(10, round(60 * minutes / statistics.median(seconds[3:])))
 
 
-def settle(folder: Path, minutes: float, texts: list[str]) -> tuple[Any, dict[str, Any]]:
-    """The folder's tokenizer and settings, made at the first call.
+def settle(folder: Path, minutes: float, texts: list[str], steps: int | None = None) -> tuple[Any, dict[str, Any]]:
+    """The folder's tokenizer and settings, made at the first call; `steps` None: as many as fit into the minutes.
 
     Raises:
-        ValueError: the folder was made with other minutes.
+        ValueError: the folder was made with other minutes or steps.
     """
     record = folder / "settings.json"
     if not record.is_file():
         tokenizer = BpeTokenizer.train(texts, vocab_size=VOCABULARY, progress=False)
         tokenizer.save_pretrained(folder / "tokenizer")
-        settings = {"minutes": minutes, "steps": steps_in(minutes, tokenizer)}
+        settings = {"minutes": minutes, "steps": steps or steps_in(minutes, tokenizer)}
         record.write_text(json.dumps(settings) + "\n", encoding="utf-8")
     settings = json.loads(record.read_text(encoding="utf-8"))
     if settings["minutes"] != minutes:
         raise ValueError(
             f"{folder} holds runs of {settings['minutes']} minutes, not {minutes}; give another --folder, or delete it"
         )
+    if steps not in (None, settings["steps"]):
+        raise ValueError(f"{folder} holds runs of {settings['steps']} steps, not {steps}; give another --folder")
     return AutoTokenizer.from_pretrained(folder / "tokenizer"), settings
 
 
@@ -193,6 +196,7 @@ def print_table(rows: list[dict[str, Any]], unigram: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=2.0, help="CPU minutes of a run, about")
+    parser.add_argument("--steps", type=int, help="of a run, instead of as many as fit into the minutes")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of tokenizer, models and results of single runs")
     parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="names, or patterns of them")
     arguments = read_options(parser)
@@ -201,7 +205,7 @@ def main() -> None:
         parser.error(f"no run matches {' '.join(arguments.only)}; there are {' '.join(run.name for run in all_runs())}")
     texts = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
     held_out = list(read_texts(data_folder() / "wikitext-2" / "valid.txt"))[:VALIDATION_LINES]
-    tokenizer, settings = settle(arguments.folder, arguments.minutes, texts)
+    tokenizer, settings = settle(arguments.folder, arguments.minutes, texts, arguments.steps)
     unigram = unigram_loss(tokenizer, texts, held_out)
     print(f"{settings['steps']} steps of {BATCH} x {LENGTH} tokens", flush=True)
     for run in runs:

@@ -341,8 +341,21 @@ def speed_page() -> Iterator[str]:
     )
     first, *_, last = record("recurrent_generation")["LSTM 2 x 512"]
     speed = "bare loop: tokens per CPU second"
+    yield recomputing()
     yield f"keeps {first['KiB of state']:.0f} KiB of state (2 × 512)"
     yield f"makes {first[speed]} tokens per second after 16 tokens, {last[speed]} after {last['context']:,}"
+
+
+def recomputing() -> str:
+    """Gradient checkpointing of the deepest model."""
+    results = record("gradient_checkpointing")
+    shape, deepest, block = results["shape"], results["depths"]["12"], results["MiB per block"]
+    memory = f"{deepest['on: MiB']:,.0f} MiB instead of {deepest['off: MiB']:,.0f}"
+    return (
+        f"`self_attention` of 12 × {shape['hidden_size']}, {shape['batch']} texts of {shape['length']} tokens: "
+        f"{memory}, {deepest['seconds, on / off']:.2f} times the seconds. A further block takes "
+        f"{block['on']:.0f} MiB instead of {block['off']:.0f}"
+    )
 
 
 RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
@@ -394,11 +407,16 @@ def lecture_map() -> Iterator[str]:
         f"{pieces['train_speed_ratio']:.2f}"
     )
     losses = ", ".join(
-        f"{kind} {sweep('pre', kind.lower())}" for kind in ("sinusoidal", "learned", "relative", "ALiBi")
+        f"{kind} {sweep('pre', kind.lower())}" for kind in ("sinusoidal", "learned", "relative", "ALiBi", "none")
     )
     yield f"validation loss with pre-LN: {losses}"
     (pre, all_pre), (post, all_post) = diverged("pre"), diverged("post")
     yield f"{pre} of {all_pre} pre-LN runs diverged, {post} of {all_post} post-LN runs did"
+    recomputed = record("gradient_checkpointing")["depths"]["12"]
+    yield f"12 layers: {recomputed['on: MiB']:,.0f} MiB instead of {recomputed['off: MiB']:,.0f}"
+    deep = {(row["residual"], row["norm"]): row["Glorot"]["24"] for row in record("depth_gradients")["variants"]}
+    ratio = [f"{deep[variant]['weights']:.2g}" for variant in ((True, "pre"), (True, "none"), (False, "none"))]
+    yield f"24 layers' first over last gradient {ratio[0]} with both, {ratio[1]} without norms, {ratio[2]} with neither"
     yield f"{ppl('self_attention')} after {epochs('self_attention')} epochs"
     yield f"{ppl('recurrent')} after {epochs('recurrent')}"
     yield f"](../hub_cards/self_attention_wikitext2.md): test perplexity {ppl('self_attention')}"
@@ -430,14 +448,8 @@ def lecture_map() -> Iterator[str]:
         f"{against_torch('adaptive', 'float32'):.2f} times the speed of torch's full "
         f"softmax, {against_torch_adaptive('float32')} of torch's own adaptive softmax"
     )
-    alibi, relative, sinusoidal = (
-        [window(kind, times) for times in (1, 8)] for kind in ("alibi", "relative", "sinusoidal")
-    )
-    assert alibi[0] == alibi[1]
-    yield (
-        f"ALiBi {alibi[0]} as before, relative {relative[0]} to {relative[1]}, sinusoidal {sinusoidal[0]} to "
-        f"{sinusoidal[1]}"
-    )
+    lengths = ((name, [window(name.lower(), times) for times in (1, 8)]) for name in LONGER_TEXTS)
+    yield ", ".join(f"{name} {first} to {last}" for name, (first, last) in lengths)
     yield f"`generate()` after 64 tokens: {generation('gpt1', 1, 64)} times as fast as transformers' `gpt2`"
     yield f"in a batch of 16 after 256 tokens {generation('gpt1', 16, 256)}"
     yield f"{bits('self_attention_bpe')} bits per byte, in words [{bits('self_attention')}]"
@@ -487,6 +499,9 @@ def blimp_page() -> Iterator[str]:
     yield from blimp.table(record("blimp")["rows"]).splitlines()
 
 
+LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
+
+
 def benchmarks_page() -> Iterator[str]:
     results = record("position_sweep")
     yield (
@@ -495,12 +510,13 @@ def benchmarks_page() -> Iterator[str]:
     )
     yield f"give {results['unigram_loss']:.3f}"
     for norm in ("pre", "post"):
-        yield table_row(f"{norm}-LN", *(sweep(norm, kind) for kind in ("sinusoidal", "learned", "relative", "alibi")))
+        kinds = ("sinusoidal", "learned", "relative", "alibi", "none")
+        yield table_row(f"{norm}-LN", *(sweep(norm, kind) for kind in kinds))
         yield table_row(f"{norm}-LN", *(sweep(norm, rate=rate) for rate in (0.0003, 0.001, 0.003, 0.01, 0.03)))
     (pre, all_pre), (post, all_post) = diverged("pre"), diverged("post")
     assert pre == 0
     yield f"None of the {all_pre} pre-LN runs diverged, {post} of the {all_post} post-LN runs did"
-    for kind in ("sinusoidal", "relative", "alibi"):
+    for kind in ("sinusoidal", "relative", "alibi", "none"):
         yield table_row(kind.replace("alibi", "ALiBi"), *(window(kind, times) for times in (1, 2, 4, 8)))
     yield table_row("learned", window("learned", 1), "the table ends")[:-2]
     for precision, name in (("float32", "float32"), ("bf16 autocast", "bf16")):
@@ -924,8 +940,15 @@ def self_attention_page() -> Iterator[str]:
         f"{ppl('recurrent')}"
     )
     assert 2 * float(epochs(name)) == float(epochs("recurrent")), "half of its reading"
-    loss = float(window("relative", 8)) / float(window("relative", 1)) - 1
-    yield f"ALiBi stays level, T5's biases lose {100 * loss:.0f} % of perplexity"
+    loss, without = (float(window(kind, 8)) / float(window(kind, 1)) - 1 for kind in ("relative", "none"))
+    assert abs(float(window("alibi", 8)) / float(window("alibi", 1)) - 1) < 0.001
+    yield f"ALiBi stays level, T5's biases lose {100 * loss:.0f} % of perplexity and no positions {100 * without:.0f} %"
+    losses = {kind: sweep("pre", kind) for kind in ("alibi", "relative", "none", "learned", "sinusoidal")}
+    assert sorted(losses.values(), key=float) == list(losses.values())
+    yield (
+        f"is {losses['none']}: better than sinusoids ({losses['sinusoidal']}) and trained vectors "
+        f"({losses['learned']}), worse than relative positions ({losses['relative']}) and ALiBi ({losses['alibi']})"
+    )
 
 
 def gpt1_page() -> Iterator[str]:
@@ -997,7 +1020,35 @@ def seeing_page() -> Iterator[str]:
             singular = f"{step['median']:.2f}, {step['largest']:.2f}" if step else ""
             yield table_row(f"{name}, {state}", *(f"{norms[place]:.0e}" for place in GRADIENT_DISTANCES), singular)
 
+    yield from depth_table()
 
+
+def depth_table() -> Iterator[str]:
+    results = record("depth_gradients")
+    rows = {(row["residual"], row["norm"]): row for row in results["variants"]}
+    yield f"these texts' words alone give {results['loss of frequencies']:.2f}"
+    yield f"the loss after {results['steps']} steps on eight texts"
+    for variant, name in STACKS.items():
+        row, last = rows[variant], rows[variant]["trained"]["last loss"]
+        ratios = (f"{row['Glorot'][depth]['weights']:.2g}" for depth in ("2", "4", "8", "12", "16", "24"))
+        yield table_row(name, *ratios, "NaN" if last is None else f"{last:.2f}")
+    for norm in ("pre", "post"):
+        assert all(0.5 < row["weights"] < 4 for row in rows[True, norm]["Glorot"].values())
+        assert all(0.3 < row["weights"] < 4 for row in rows[False, norm]["Glorot"].values())
+        assert rows[False, norm]["trained"]["last loss"] > results["loss of frequencies"] - 0.01
+        yield f"is {rows[False, norm]['Glorot']['24']['cosine']:.2f} after 24 layers"
+    small, tiny = (rows[residual, "none"]["normal, 0.02"]["24"]["weights"] for residual in (True, False))
+    yield f"(ratio {small:.1f} at 24 layers); with neither, the ratio is {tiny:.0e}"
+
+
+STACKS = {
+    (True, "pre"): "residual, pre-LN",
+    (True, "post"): "residual, post-LN",
+    (True, "none"): "residual, no norm",
+    (False, "pre"): "pre-LN alone",
+    (False, "post"): "post-LN alone",
+    (False, "none"): "neither",
+}
 GRADIENT_DISTANCES = ("0", "5", "10", "20", "40", "58")
 
 
@@ -1080,6 +1131,7 @@ OTHERS: dict[str, dict[str, str]] = {
     },
     "docs/seeing.md": {
         "singular values lie below 0.6": "a bound, checked by seeing_page",
+        "standard deviation 0.02": "a setting",
         "a weight of 0.72. On average over all 72 heads it is 0.10, hardly more than 0.083": (
             "checked by test_he_attends_to_jack in tests/analysis/test_attention_maps.py"
         ),

@@ -15,6 +15,7 @@ from hf_lecture_models.analysis.attention_maps import (
 )
 from hf_lecture_models.analysis.backpropagation_through_time import BackpropagatedLoss, backpropagate_through_time
 from hf_lecture_models.analysis.comparison_chart import save_comparison
+from hf_lecture_models.analysis.depth_gradients import DepthGradients, measure_depth_gradients
 from hf_lecture_models.analysis.figures import save_learning_curve, save_table
 from hf_lecture_models.analysis.gradient_flow import (
     GradientFlow,
@@ -38,6 +39,7 @@ from hf_lecture_models.analysis.word_tests import solve_analogy
 __all__ = [
     "AttentionMaps",
     "BackpropagatedLoss",
+    "DepthGradients",
     "GradientFlow",
     "Neighbour",
     "SegmentationStep",
@@ -46,6 +48,7 @@ __all__ = [
     "backpropagate_through_time",
     "get_attention_maps",
     "input_jacobians",
+    "measure_depth_gradients",
     "measure_gradient_flow",
     "nearest_neighbours",
     "neighbour_table",

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Six position encodings, which give attention the place of each token (slides R:892-928, Y:531-537).
+"""Position encodings, which give attention the place of each token, or none (slides R:892-928, Y:531-537).
 
 Each is a module with one call, `encoding(words, positions, key_positions)`:
 
@@ -18,6 +18,23 @@ import math
 
 import torch
 from torch import Tensor, nn
+
+
+class NoPositions(nn.Module):
+    """w alone: attention that sees every token is permutation-equivariant (slides R:892-894).
+
+    Attention that sees earlier tokens only is not, from the second layer on: the first layer's output at t depends on
+    the set of tokens up to t, so that later layers can tell their order (Haviv et al., "Transformer language models
+    without positional encodings still learn positional information", 2022).
+
+    >>> encoding, words = NoPositions(), torch.ones(1, 3, 4)
+    >>> encoding(words, torch.arange(3)[None], torch.arange(3)[None, None])[0] is words
+    True
+    """
+
+    def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
+        """The word vectors as they are, (batch, seq, hidden), and no bias."""
+        return words, None
 
 
 class SinusoidalPositions(nn.Module):

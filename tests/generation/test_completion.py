@@ -75,7 +75,7 @@ def test_what_does_not_fit_is_refused(prompt, options, message):
     assert ("fewer" in str(caught.value)) == (prompt == "a b")
 
 
-@pytest.mark.parametrize("kind", ["alibi", "sinusoidal", "relative"])
+@pytest.mark.parametrize("kind", ["alibi", "sinusoidal", "relative", "none"])
 def test_positions_that_do_not_end_have_no_limit(kind):
     model = attention(SelfAttentionConfig, SelfAttentionForCausalLM, position_encoding=kind)
     (found,) = complete(model, WORDS, ["a b c " * 10], max_new_tokens=12, suppress_tokens=[WORDS.eos_token_id])

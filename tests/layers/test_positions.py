@@ -15,6 +15,7 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
+    NoPositions,
     RelativePositions,
     SinusoidalPositions,
     causal_buckets,
@@ -24,6 +25,17 @@ from hf_lecture_models.layers.token_positions import token_positions
 
 def positions(length: int) -> torch.Tensor:
     return torch.arange(length)[None]
+
+
+# None
+
+
+def test_no_positions_leave_the_words_as_they_are() -> None:
+    encoding, words = NoPositions(), torch.randn(2, 4, 6)
+    placed, bias = encoding(words, positions(20)[:, -4:], positions(20)[:, None])
+    assert placed is words
+    assert bias is None
+    assert not encoding.state_dict()
 
 
 # Sinusoids

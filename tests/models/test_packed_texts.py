@@ -19,7 +19,7 @@ from tests.model_tests import uncompiled_flex_attention
 
 # One row each: its texts. Both are of 9 tokens.
 ROWS = [[[1, 2, 3, 4], [5], [6, 7, 8, 9]], [[9, 8], [7, 6, 5, 4, 3, 2, 1]]]
-KINDS = ["gpt1", "sinusoidal", "learned", "relative", "alibi"]
+KINDS = ["gpt1", "sinusoidal", "learned", "relative", "alibi", "none"]
 IMPLEMENTATIONS = ["eager", "sdpa", "flex_attention"]
 
 
@@ -120,7 +120,7 @@ def test_texts_told_apart_by_a_mask(kind: str, implementation: str, written: str
         dtype = torch.float16 if written == "half" else torch.float32
         low = -torch.inf if written == "-inf" else torch.finfo(dtype).min
         mask = torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, low)
-    if kind in ("relative", "alibi"):
+    if kind in ("relative", "alibi", "none"):
         del given["position_ids"]
     model.set_attn_implementation(implementation)
     with computing(implementation):
@@ -152,7 +152,7 @@ def test_a_row_that_begins_later_is_one_text(kind: str) -> None:
     model, ids = build(kind), torch.tensor([[1, 2, 3, 4, 5, 6]])
     later = torch.arange(3, 9)[None]
     whole = model(ids, position_ids=later).logits
-    if kind in ("relative", "alibi"):
+    if kind in ("relative", "alibi", "none"):
         assert_close(whole, model(ids).logits, rtol=0, atol=1e-5)
     cache, pieces = DynamicCache(config=model.config), []
     for begin, end in ((0, 3), (3, 4), (4, 6)):

@@ -50,6 +50,7 @@ Deviations:
 - The GRU's reset gate acts after the matrix product, as in torch and cuDNN; Cho et al. write it before: B (r ⊙ h).
 - No peephole connections, and no extra forget bias: all recurrent weights and biases start uniform within
   1/sqrt(hidden_size), torch's rule.
+- No recurrent batch normalisation (slide R:576).
 - Elman's and Mikolov's hidden units are logistic; here, as on the slide Y:415, tanh.
 - The slide's classifier has one output and σ; here it has num_labels outputs and a softmax, or σ with num_labels=1 and
   problem_type="multi_label_classification".

@@ -20,7 +20,7 @@ class SelfAttentionConfig(LectureConfig):
         max_position_embeddings: with "learned" positions, how many there are, hence the longest input. The other
             kinds read longer inputs too; for them it is the window in which texts are evaluated (and what other
             programs take for the longest input): give the length that the model is trained on.
-        position_encoding: "sinusoidal", "learned", "relative" (T5's buckets) or "alibi".
+        position_encoding: "sinusoidal", "learned", "relative" (T5's buckets), "alibi" or "none".
         norm_position: "pre": the norms act on what goes into attention and feed-forward network, and at the end;
             "post": on the sums.
         layer_mix: predict from a learned mix of all layers, not from the last.
@@ -45,7 +45,7 @@ class SelfAttentionConfig(LectureConfig):
     keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
-        "position_encoding": ("sinusoidal", "learned", "relative", "alibi"),
+        "position_encoding": ("sinusoidal", "learned", "relative", "alibi", "none"),
         "norm_position": ("pre", "post"),
     }
     positive_fields = (

@@ -3,7 +3,7 @@
 
 Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3; slides R:772-934, Y:477-567. Post-LN is theirs;
 pre-LN and its final norm: Radford et al., "Language models are unsupervised multitask learners", 2019, section 2.3, and
-Xiong et al., "On layer normalization in the Transformer architecture", ICML 2020. The four kinds of positions and their
+Xiong et al., "On layer normalization in the Transformer architecture", ICML 2020. The kinds of positions and their
 papers are in `layers/positions.py`.
 
 With word vectors w_1, ..., w_T and K blocks:
@@ -49,6 +49,7 @@ from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
     AlibiPositions,
     LearnedPositions,
+    NoPositions,
     RelativePositions,
     SinusoidalPositions,
 )
@@ -61,6 +62,7 @@ POSITION_ENCODINGS: dict[str, Callable[[SelfAttentionConfig], nn.Module]] = {
         config.num_attention_heads, config.relative_attention_num_buckets, config.relative_attention_max_distance
     ),
     "alibi": lambda config: AlibiPositions(config.num_attention_heads),
+    "none": lambda config: NoPositions(),
 }
 
 

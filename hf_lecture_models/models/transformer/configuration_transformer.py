@@ -36,14 +36,14 @@ class LectureTransformerConfig(LectureConfig):
         norm_position: "post", the norm after the sum, as in the paper; or "pre", in front of each sublayer.
         position_encoding: "sinusoidal", sines and cosines by turns, as in the paper; "sines_first", as in Marian;
             "learned"; "relative_buckets", a trained number for each head and bucket of distances, added to the scores
-            of self-attention, and all scores unscaled, as in T5.
+            of self-attention, and all scores unscaled, as in T5; "none": the encoder is permutation-equivariant.
         relative_attention_num_buckets: of "relative_buckets", how many numbers each head has; even, at least 4.
         relative_attention_max_distance: from here on, distances share the last bucket; more than half the buckets.
         cross_attention: "target_query", queries of the target to keys and values of the source, as in the paper; or
             "source_query_key", queries and keys of the source to values of the target (slides N s44-46).
         scale_embedding: word vectors are multiplied by √hidden_size.
         max_position_embeddings: the longest source, and the longest target, with learned positions or
-            "source_query_key"; sinusoids do not end.
+            "source_query_key"; the other kinds do not end.
         dropout: dropout probability in the sums of word and position vectors and in what each sublayer adds.
         attention_dropout: dropout probability in the attention weights.
         layer_norm_eps: added to the variance in the layer norms.
@@ -72,7 +72,7 @@ class LectureTransformerConfig(LectureConfig):
     allowed_values = {
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "swish"),
         "norm_position": ("post", "pre"),
-        "position_encoding": ("sinusoidal", "sines_first", "learned", "relative_buckets"),
+        "position_encoding": ("sinusoidal", "sines_first", "learned", "relative_buckets", "none"),
         "cross_attention": ("target_query", "source_query_key"),
         "is_encoder_decoder": (True,),
     }

@@ -21,6 +21,7 @@ from hf_lecture_models.layers.cross_attention import LengthTransform
 from hf_lecture_models.layers.positions import (
     BidirectionalRelativePositions,
     LearnedPositions,
+    NoPositions,
     RelativePositions,
     SinesFirstPositions,
     SinusoidalPositions,
@@ -37,6 +38,7 @@ ABSOLUTE_POSITIONS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] =
     "sinusoidal": lambda config: SinusoidalPositions(config.hidden_size, factor=1.0),
     "sines_first": lambda config: SinesFirstPositions(config.hidden_size, factor=1.0),
     "learned": lambda config: LearnedPositions(config.max_position_embeddings, config.hidden_size),
+    "none": lambda config: NoPositions(),
 }
 
 

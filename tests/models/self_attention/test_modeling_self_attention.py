@@ -29,7 +29,7 @@ from tests.model_tests import (
 from tests.models.official_checkpoints import weighted_sum
 
 WORDS = [f"w{number}" for number in range(28)]
-KINDS = ("sinusoidal", "learned", "relative", "alibi")
+KINDS = ("sinusoidal", "learned", "relative", "alibi", "none")
 
 
 def small(**changes: Any) -> SelfAttentionConfig:
@@ -195,6 +195,15 @@ class TestAlibiPost(SelfAttentionLMTests):
     fields = {"position_encoding": "alibi", "norm_position": "post", "hidden_act": "swish"}
 
 
+class TestNonePre(SelfAttentionLMTests):
+    fields = {"position_encoding": "none", "norm_position": "pre"}
+
+
+@pytest.mark.slow
+class TestNonePost(SelfAttentionLMTests):
+    fields = {"position_encoding": "none", "norm_position": "post", "hidden_size": 9}
+
+
 class TestLayerMixPre(SelfAttentionLMTests):
     fields = {"position_encoding": "sinusoidal", "norm_position": "pre", "layer_mix": True, "hidden_act": "swish"}
 
@@ -204,7 +213,7 @@ class TestLayerMixPost(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "post", "layer_mix": True}
 
 
-@pytest.mark.parametrize("tests", [TestLearnedPost, TestRelativePost, TestAlibiPost, TestLayerMixPost])
+@pytest.mark.parametrize("tests", [TestLearnedPost, TestRelativePost, TestAlibiPost, TestNonePost, TestLayerMixPost])
 def test_norms_behind_each_part_with_each_kind_of_positions(tests: type[SelfAttentionLMTests], tmp_path: Path) -> None:
     """Of the classes that are slow, what such a pair could break."""
     checks = tests()
@@ -290,7 +299,7 @@ def test_the_bias_has_one_row_for_all_unless_padding_wants_more(kind: str) -> No
     assert shapes == [(1, 3, 9, 9), (1, 3, 9, 9), (3, 3, 9, 9), (1, 3, 9, 9), (1, 3, 1, 10)]
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "relative", "alibi"])
+@pytest.mark.parametrize("kind", ["sinusoidal", "relative", "alibi", "none"])
 @torch.no_grad()
 def test_texts_may_be_longer_than_max_position_embeddings(kind: str) -> None:
     model = build(position_encoding=kind, max_position_embeddings=6)
@@ -298,6 +307,27 @@ def test_texts_may_be_longer_than_max_position_embeddings(kind: str) -> None:
     ids = torch.randint(28, (2, 30), generator=torch.Generator().manual_seed(0))
     assert torch.equal(model(ids).logits, longer(ids).logits)
     assert model.generate(ids[:, :4], max_new_tokens=8, do_sample=False, eos_token_id=None).shape == (2, 12)
+
+
+# None
+
+
+@torch.no_grad()
+def test_without_positions_the_mask_alone_tells_order() -> None:
+    """Slides R:892-894: causal attention is not permutation-equivariant.
+
+    One layer knows which words stand before a word, not their order. The second layer reads what the first has made of
+    each word and those before it, so that it can tell orders apart.
+    """
+    torch.manual_seed(0)
+    ids = torch.randperm(28)[:9][None]
+    earlier_moved = torch.cat((ids[:, torch.randperm(8)], ids[:, 8:]), 1)
+    last_moved = ids.roll(1, 1)
+    for norm, layers in product(("pre", "post"), (1, 2)):
+        model = build(position_encoding="none", norm_position=norm, num_hidden_layers=layers).model
+        states, other = (model(each).last_hidden_state for each in (ids, earlier_moved))
+        assert bool((states[:, -1] - other[:, -1]).abs().max() < 1e-6) == (layers == 1)
+        assert (states.roll(1, 1) - model(last_moved).last_hidden_state).abs().max() > 0.1
 
 
 # Whole models

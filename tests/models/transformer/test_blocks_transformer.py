@@ -87,6 +87,8 @@ def embedded(stack: Any, ids: Tensor) -> Tensor:
     words = stack.embed_tokens.weight[ids] * (config.hidden_size**0.5 if config.scale_embedding else 1.0)
     if config.position_encoding == "learned":
         return words + stack.position_encoding.embed_positions.weight[: ids.shape[1]]
+    if config.position_encoding == "none":
+        return words
     return words + sinusoids(ids.shape[1], config.hidden_size, config.position_encoding == "sines_first")
 
 

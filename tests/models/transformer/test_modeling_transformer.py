@@ -68,6 +68,36 @@ class TestPreNormTwoVocabularies(TransformerTests):
         return small(**changes, scale_embedding=False, vocab_size=23, decoder_vocab_size=20)
 
 
+class TestNoPositions(TransformerTests):
+    def config(self) -> LectureTransformerConfig:
+        return small(position_encoding="none")
+
+    @pytest.mark.parametrize("norm", ["post", "pre"])
+    @torch.no_grad()
+    def test_the_encoder_is_permutation_equivariant(self, norm: str) -> None:
+        """Slides R:892-894: a permuted source has the same states, permuted; in a batch, with padding, too.
+
+        The decoder, which attends to them all, is invariant to the order of the source, not to that of the target.
+        """
+        torch.manual_seed(0)
+        model = LectureTransformerModel(small(position_encoding="none", norm_position=norm)).eval()
+        generator = torch.Generator().manual_seed(0)
+        source, target = (torch.randperm(17, generator=generator)[None, :length] for length in (7, 6))
+        order = torch.randperm(7, generator=generator)
+        before, after = (model(ids, decoder_input_ids=target) for ids in (source, source[:, order]))
+        states = before.encoder_last_hidden_state
+        assert_close(after.encoder_last_hidden_state, states[:, order], rtol=0, atol=1e-6)
+        padded = torch.cat((source[:, order], source[:, :2]), 1)
+        mask = (torch.arange(9) < 7)[None].long()
+        assert_close(model.encoder(padded, mask).last_hidden_state[:, :7], states[:, order], rtol=0, atol=1e-6)
+        assert_close(after.last_hidden_state, before.last_hidden_state, rtol=0, atol=1e-6)
+        moved = model(source, decoder_input_ids=target.roll(1, 1)).last_hidden_state
+        assert (moved - before.last_hidden_state.roll(1, 1)).abs().max() > 0.1
+        sinusoids = LectureTransformerModel(small(norm_position=norm)).eval()
+        states, moved = (sinusoids.encoder(ids).last_hidden_state for ids in (source, source[:, order]))
+        assert (moved - states[:, order]).abs().max() > 0.1
+
+
 class TestModel(ModelTests):
     """Without the head; padding and the rest of what a head's checks see are seen there."""
 
@@ -182,16 +212,17 @@ def torch_attention(layer: Any, queries: Tensor, values: Tensor, mask: Tensor) -
 
 
 def test_positions_past_the_limit() -> None:
-    """Learned positions end; sinusoids do not."""
+    """Learned positions end; sinusoids, and no positions, do not."""
     ids = torch.ones(1, 17, dtype=torch.long)
-    ends, goes_on = (
-        LectureTransformerForConditionalGeneration(small(**kind)) for kind in ({"position_encoding": "learned"}, {})
+    ends, *go_on = (
+        LectureTransformerForConditionalGeneration(small(position_encoding=kind))
+        for kind in ("learned", "sinusoidal", "none")
     )
     for given in ({"input_ids": ids, "labels": ids[:, :3]}, {"input_ids": ids[:, :3], "labels": ids}):
         with pytest.raises(ValueError, match=r"position 16.*max_position_embeddings=16"):
             ends(**given)
-        assert goes_on(**given).loss.isfinite()
-    assert (ends.longest_input, goes_on.longest_input) == (16, None)
+        assert all(model(**given).loss.isfinite() for model in go_on)
+    assert [model.longest_input for model in (ends, *go_on)] == [16, None, None]
 
 
 def test_an_empty_source_is_refused() -> None:
