@@ -28,7 +28,7 @@ _ROWS, _ELEMENTS = 1024, 31 * 2**18
 class WordScores(nn.Module):
     """W h + b: the logits of words whose matrix W other layers share.
 
-    It is not an `nn.Linear`, so that programs which adapt or quantise all of those leave the shared matrix alone.
+    It is not an `nn.Linear`: programs that adapt or quantise all of those leave the shared matrix alone.
 
     Args:
         size: width of h.
@@ -81,7 +81,6 @@ def linear_cross_entropy(
 
 def matrix_cross_entropy(head: Any, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Return `linear_cross_entropy` of a linear layer; in pieces, unless it is compiled or its matrix is quantised."""
-    # Tracing cannot count the pieces.
     if torch.compiler.is_compiling() or type(head.weight.data) is not Tensor:
         return _summed(F.linear(hidden, head.weight, head.bias), targets, weights)
     return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets, weights)
