@@ -86,6 +86,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
         "large_vocabulary": ["throughput"],
         "minilm_parity": ["folder"],
         "pseudo_labels": ["folder"],
+        "transformer_xl": ["folder"],
         "translation": ["none=."],
         "vit": ["speed"],
         "word_vector_inputs": ["folder"],

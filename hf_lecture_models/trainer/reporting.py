@@ -79,6 +79,8 @@ class Reporter:
         self.quiet = self.quiet or not self.accelerator.is_main_process
         silent = self.quiet or not sys.stderr.isatty()
         self.bar = tqdm(total=self.total_steps, disable=silent, unit="step", dynamic_ncols=True)
+        # Asked at the beginning: the checkout may be changed while the run goes on.
+        self.environment = environment() if self.accelerator.is_main_process else {}
 
     def note(self, line: str) -> None:
         """Print a line, unless the run is quiet."""
@@ -117,7 +119,7 @@ class Reporter:
         facts |= {"metric": self.metric, "recipe": self.recipe.to_dict()}
         facts["num_processes"] = self.accelerator.num_processes
         facts["sharded"] = self.accelerator.distributed_type == DistributedType.FSDP
-        facts |= {"device": self.accelerator.device.type, "environment": environment()}
+        facts |= {"device": self.accelerator.device.type, "environment": self.environment}
         facts["finished"] = progress.step == self.total_steps or progress.stopped == "early stopping"
         with staged_file(self.folder / "training.json") as stage:
             # The history holds finite numbers alone, so this is JSON that every program can read.

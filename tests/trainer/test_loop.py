@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.io.runs import signals_as_exceptions
-from hf_lecture_models.trainer import loop
+from hf_lecture_models.trainer import loop, reporting
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import Evaluation, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -68,6 +68,14 @@ def run(folder, model=None, *, evaluation=Evaluation(distance, "distance"), resu
 
 def same(first, second):
     return all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_the_record_names_the_code_that_the_run_began_with(tmp_path, monkeypatch):
+    """A checkout may be changed while a long run goes on, which does not see that."""
+    commits = iter(["began", *["later"] * 99])
+    monkeypatch.setattr(reporting, "environment", lambda: {"commit": next(commits)})
+    run(tmp_path, save_every=1)
+    assert json.loads((tmp_path / "training.json").read_text())["environment"] == {"commit": "began"}
 
 
 @pytest.mark.usefixtures("curves")
