@@ -168,7 +168,7 @@ def systems_of_the_readme() -> Iterator[str]:
     # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
     best = ngram(5, "modified_kneser_ney")
     yield f"perplexity {best} (KenLM: {best}) |"
-    for name in ("feed_forward", "recurrent", "self_attention", "gpt1"):
+    for name in ("feed_forward", "recurrent", "self_attention", "transformer_xl", "gpt1"):
         yield f"perplexity {ppl(name)} after {minutes(name)} minutes"
     sooner = record("word2vec")["skip_gram"]["ratios"]["seconds to the same loss"]
     yield f"| gensim's loss {sooner:.2f} times as fast |"
@@ -421,6 +421,7 @@ def lecture_map() -> Iterator[str]:
     yield f"{ppl('recurrent')} after {epochs('recurrent')}"
     yield f"](../hub_cards/self_attention_wikitext2.md): test perplexity {ppl('self_attention')}"
     yield f"](../hub_cards/gpt1_wikitext2.md): test perplexity {ppl('gpt1')} per word"
+    yield f"](../hub_cards/transformer_xl_wikitext2.md): test perplexity {ppl('transformer_xl')}"
     yield f"[GPT-1's blocks](../benchmarks/results/gpt1_wikitext2.json): {bits('gpt1')} bits per byte"
     yield f"{attention('float32', 'openai-gpt / gpt1')} times as fast as transformers' `openai-gpt`"
     grammar = {name: f"{100 * row['accuracy']:.1f}" for name, row in record("blimp")["rows"].items()}
@@ -951,6 +952,14 @@ def self_attention_page() -> Iterator[str]:
     )
 
 
+def transformer_xl_page() -> Iterator[str]:
+    name = "transformer_xl"
+    yield (
+        f"Test perplexity {ppl(name)} on WikiText-2 after {minutes(name)} CPU minutes, "
+        f"self-attention's is {ppl('self_attention')}"
+    )
+
+
 def gpt1_page() -> Iterator[str]:
     yield f"Trained from scratch for {minutes('gpt1')} CPU minutes on WikiText-2"
     yield f"Three-way SST: {accuracy('gpt1_sst3')} of the test sentences"
@@ -1085,7 +1094,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     PAGES.format("recurrent"): recurrent_page,
     PAGES.format("self_attention"): self_attention_page,
     PAGES.format("gpt1"): gpt1_page,
-    PAGES.format("transformer_xl"): lambda: iter(()),
+    PAGES.format("transformer_xl"): transformer_xl_page,
     PAGES.format("elmo"): elmo_page,
     PAGES.format("vit"): vit_page,
     PAGES.format("word2vec"): word2vec_page,
@@ -1249,7 +1258,7 @@ def test_every_document_is_looked_at() -> None:
 
 
 def test_the_networks_took_at_most_forty_minutes() -> None:
-    for name in ("feed_forward", "self_attention", "self_attention_bpe", "gpt1", "recurrent"):
+    for name in ("feed_forward", "self_attention", "self_attention_bpe", "transformer_xl", "gpt1", "recurrent"):
         assert float(minutes(name)) <= 40
 
 
@@ -1273,7 +1282,9 @@ def test_standard_errors_of_the_neighbours() -> None:
     assert {round(value, 1) for value in counted} == {0.6}
 
 
-@pytest.mark.parametrize("name", ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "gpt1"])
+@pytest.mark.parametrize(
+    "name", ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "transformer_xl", "gpt1"]
+)
 def test_recipes_tell_the_validation_curve_of_their_record(name: str) -> None:
     text = (ROOT / "training" / "recipes" / f"{name}_wikitext2.yaml").read_text(encoding="utf-8")
     measured = text.partition("# Measured: validation perplexity")[2].partition("at the last (")
