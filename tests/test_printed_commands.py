@@ -94,6 +94,8 @@ SHORTER = {
     "hf-lecture ladder": "--tiny --minutes 0.02",
     "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
     "python training/train_causal_lm.py training/recipes/gpt1_wikitext2.yaml --max_steps 900": "--max_steps 4",
+    # The sentences of the tests have fewer words.
+    "python training/train_causal_lm.py training/recipes/transformer_xl_wikitext2.yaml": "--model.cutoffs [4,12]",
 }
 
 NOT_RUN = {
