@@ -334,8 +334,8 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
     Returns:
         float64 (len(row) - 1,), as `score_rows`.
     """
-    pieces: list[np.ndarray] = []
-    cache, before = None, None
+    # One array for all: a small one for each segment would keep the memory of its logits from being used again.
+    scores, cache, before = np.empty(len(row) - 1), None, None
     for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):
         ids = torch.from_numpy(row[None, start : start + segment]).to(model.device)
         output = model(input_ids=ids, past_key_values=cache, use_cache=True)
@@ -343,9 +343,10 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
         # The first token of a segment is predicted by the last logits of the one before.
         predicted = logits[:-1] if before is None else torch.cat([before, logits[:-1]])
         targets = ids[0, 1:] if before is None else ids[0]
-        pieces.append(checked(-functional.cross_entropy(predicted, targets, reduction="none")))
+        found = checked(-functional.cross_entropy(predicted, targets, reduction="none"))
+        scores[max(0, start - 1) :][: len(found)] = found
         before = logits[-1:]
-    return np.concatenate(pieces)
+    return scores
 
 
 def rows_at_once(model: Any, length: int) -> int:
