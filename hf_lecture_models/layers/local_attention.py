@@ -86,6 +86,12 @@ class CausalLocalAttention(LocalAttention):
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, State]:
         """Return o_i of each head, (batch, heads, seq, head_dim), and the state after the call."""
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
+        return self.attend_window(hidden, q, k, v, rows, state)
+
+    def attend_window(
+        self, hidden: Tensor, q: Tensor, k: Tensor, v: Tensor, rows: Rows, state: State | None
+    ) -> tuple[Tensor, State]:
+        """Return what `attend_heads` does, from queries, keys and values (batch, heads, seq, head_dim)."""
         seq, w = q.shape[2], self.window_size
         first = kept_first(None if state is None else state[2:4], (k, v), rows, self.num_sentinels)
         empty = k.new_zeros(*k.shape[:2], w, self.head_dim)

@@ -120,11 +120,10 @@ class CausalRandomAttention(RandomAttention, CausalLocalAttention):
 
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, State]:
         """Return o_i of each head, (batch, heads, seq, head_dim), and the state after the call."""
-        if state is None:
-            heads, (*_, own_k, own_v, count) = super().attend_heads(hidden, rows, None)
-            _, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-            return heads, (k, v, own_k, own_v, count)
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
+        if state is None:
+            heads, (*_, own_k, own_v, count) = self.attend_window(hidden, q, k, v, rows, None)
+            return heads, (k, v, own_k, own_v, count)
         k, v = (appended(old, new, rows.seen) for old, new in zip(state[:2], (k, v), strict=True))
         heads = softmax_over(q, [(k, v, self.pattern(rows.places, k.shape[2])[:, None])], self.scaling)
         own: list[Tensor] = list(state[2:4])

@@ -25,7 +25,7 @@ class SegmentMemory:
     >>> memory.allowed()[0, 0].long()
     tensor([[0, 1, 1, 0],
             [0, 1, 1, 1]])
-    >>> memory.real_after()
+    >>> memory.real_after
     tensor([[True, True]])
     """
 
@@ -37,9 +37,12 @@ class SegmentMemory:
         self.real = torch.cat((hidden.new_zeros(batch, size, dtype=torch.bool) if before is None else before, real), 1)
         # Padding first: then the real states are the last ones, in their order.
         self.order = None if mask is None else self.real.int().argsort(dim=1, stable=True)[:, seq:]
+        self.real_after = self.real[:, seq:] if self.order is None else self.real.gather(1, self.order)
+        """(batch, size) bool, the real states of the memory after the segment."""
+        self.distances = self._distances()
+        """(batch or 1, seq, keys), the distance in tokens from each key to each query; negative: later."""
 
-    def distances(self) -> Tensor:
-        """Return the distance in tokens from each key to each query, (batch or 1, seq, keys); negative: later."""
+    def _distances(self) -> Tensor:
         device = self.hidden.device
         positions = torch.arange(self.seq, device=device)[None]
         if self.mask is not None:
@@ -53,7 +56,7 @@ class SegmentMemory:
         Args:
             reach: the number of tokens that a query attends to at most, itself included; None: all up to itself.
         """
-        distances = self.distances()
+        distances = self.distances
         allowed = (distances >= 0) & self.real[:, None, -self.keys :]
         if reach is not None:
             allowed = allowed & (distances < reach)
@@ -74,8 +77,4 @@ class SegmentMemory:
         if self.order is None:
             return extended[:, self.seq :]
         kept = extended.gather(1, self.order[..., None].expand(-1, -1, hidden.shape[2]))
-        return kept.masked_fill(~self.real_after()[..., None], 0.0)
-
-    def real_after(self) -> Tensor:
-        """Return the real states of the memory after the segment, (batch, size) bool."""
-        return self.real[:, self.seq :] if self.order is None else self.real.gather(1, self.order)
+        return kept.masked_fill(~self.real_after[..., None], 0.0)

@@ -16,6 +16,9 @@ segments. With the word vectors w_i, N blocks, the states h^n_i of a segment and
     R_p = [sin(p ω_0), ..., sin(p ω_{d/2-1}), cos(p ω_0), ..., cos(p ω_{d/2-1})],  ω_k = 10000^(-2k/d)
     m^n of the next segment = the last M of h~^n, for n = 0 ... N - 1
 
+With `clamp_len` larger distances p have the R_p of that one. Dropout acts on h^0, on R, on what Attention and FFN add,
+after the ReLU, and on h^N.
+
 A state of layer n depends on M more tokens than those of layer n - 1: N layers read N · M tokens back, at the cost of
 M. Nothing is computed twice, unlike in a window that moves on.
 
@@ -166,7 +169,8 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
         distances = self.distances(segment)
         hidden, after = self.dropout(words), []
         for number, (layer, memory) in enumerate(zip(self.layers, memories, strict=True)):
-            after.append((segment.after(memory, hidden), segment.real_after()))
+            if use_cache:
+                after.append((segment.after(memory, hidden), segment.real_after))
             u, v = biases[number if self.config.untie_r else 0]
             hidden = layer(hidden, memory, u, v, distances, attention)
         cache = RecurrentCache.after(past_key_values, after, words.shape[1]) if use_cache else None
@@ -188,7 +192,7 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
         if self.config.clamp_len is not None:
             places = places.clamp(max=self.config.clamp_len)
         vectors = torch.cat(sinusoids(places, self.config.hidden_size), -1).to(segment.hidden.dtype)
-        return Distances(self.dropout(vectors), segment.distances().clamp(min=0))
+        return Distances(self.dropout(vectors), segment.distances.clamp(min=0))
 
 
 class TransfoXLLMHeadModel(CausalLMHead, TransfoXLPreTrainedModel, GenerationMixin):
