@@ -15,6 +15,7 @@ from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.span_corruption import SpanCorruption
+from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 from hf_lecture_models.tasks.text_to_text import TextToText
@@ -25,6 +26,7 @@ from hf_lecture_models.tasks.word_vectors import WordVectors
 TASKS: dict[str, Task[Any]] = {
     task.name: task
     for task in (
+        SyntheticRecall(),  # first: its models are language models, and it knows them by their folder
         CausalLM(),
         MaskedLM(),
         BidirectionalLM(),

@@ -34,6 +34,27 @@ class TestCausalLM(TaskTests):
     mistakes = [({"layout": "rows"}, "layout must be one of stream, blocks, texts, not 'rows'")]
 
 
+class TestSyntheticRecall(TaskTests):
+    task = TASKS["synthetic_recall"]
+    fields = {"model": {"model_type": "lecture_self_attention", **LAYER}, "batch_size": 4}
+    data = [{"text": f"k{n % 5} v{n % 3} . k{n % 5} v{n % 3}" + " ." * (n % 4), "answers": [4]} for n in range(12)]
+    mistakes = [
+        ({"texts": "recall"}, "texts must be one of associative_recall, copying, induction, list_operations"),
+        ({"train_files": [], "pairs": [0]}, "pairs must be numbers of at least 1, such as [4, 8], not [0]"),
+        ({"train_files": [], "pairs": [20]}, "20 pairs need texts of at least 80 words"),
+        ({"train_files": [], "texts": "induction", "words": 9}, "half of them different, not 64 words of 9"),
+        ({"masked": True}, "AutoModelForMaskedLM has no model of model.model_type 'lecture_self_attention'"),
+    ]
+    unreadable = ({"text": "k1 v1", "answers": [2]}, "row 1: answers is .2.; the text has the places 0 to 1")
+
+
+class TestMaskedRecall(TestSyntheticRecall):
+    """A masked language model, which is another class."""
+
+    fields = {"model": BERT, "masked": True, "tokenizer": {"type": "word", "template": "bert"}, "batch_size": 4}
+    mistakes = [({"tokenizer": {"type": "word"}}, "has no token that the model needs: a mask")]
+
+
 class TestMaskedLM(TaskTests):
     task = TASKS["masked_lm"]
     fields = {

@@ -81,6 +81,11 @@ def write_texts() -> None:
     Path("header.csv").write_text("text\n")
 
 
+def write_recall() -> None:
+    write_lines("none.jsonl", [{"text": "k1 v1", "answers": []}])
+    write_lines("texts.jsonl", [{"text": "k1 v1"}])
+
+
 def write_classifier() -> None:
     rows, write_tsv = small_classifier.ROWS, small_classifier.write_tsv
     small_classifier.save_small_bert(Path("FOLDER"))
@@ -217,6 +222,23 @@ SCRIPTS: dict[str, Script] = {
             (["--tokenizer", "{type: word}"], "training data: the tokenizer has no mask_token, which stands in the"),
             (["--model.model_type", "lecture_gpt1"], "AutoModelForPreTraining has no model of model.model_type"),
             (["--next_sentences", "false"], "no field next_sentences; did you mean next_sentence?"),
+        ],
+    ),
+    "recall": Script(
+        TASKS["synthetic_recall"],
+        write_recall,
+        [str(RECIPES / "self_attention_recall_tiny.yaml"), "--train_size", "90", "--validation_size", "20"],
+        ["--epochs", "4", "--evaluate_every", "4", "--batch_size", "16", "--accumulation_steps", "2"],
+        [],
+        "validation_accuracy",
+        [
+            (["--pairs", "[9]"], "9 pairs need texts of at least 36 words"),
+            (["--pairs", "4"], "pairs"),
+            (["--train_files", "none.jsonl"], "none.jsonl, row 1: answers is []; give a list of places"),
+            (["--train_files", "texts.jsonl"], "texts.jsonl has no column 'answers', only text"),
+            (["--tokenizer.type", "byte"], "words and"),
+            (["--model.position_encoding", "learned", "--model.max_position_embeddings", "9"], "reads at most 9"),
+            (["--train_siez", "3"], "no field train_siez; did you mean train_size?"),
         ],
     ),
     "span_corruption": Script(

@@ -13,6 +13,8 @@ class EfficientTransformerConfig(LectureConfig):
         vocab_size: number of tokens, `len(tokenizer)`.
         attention_kind: "local", "random", "hierarchical", "low_rank" (masked language models only), "linear",
             "performer" or "hashing".
+        position_encoding: "sinusoidal" or "learned". Learned positions end at `max_position_embeddings`; a model with
+            them learns sooner which token is the one before (docs/recall.md).
         share_layers: one block's weights are used `num_hidden_layers` times.
         bidirectional: each token attends to both sides. A masked language model sets it; a causal one refuses it.
         hidden_size: width of each position's state, even; `num_attention_heads` must divide it.
@@ -22,7 +24,7 @@ class EfficientTransformerConfig(LectureConfig):
         hidden_act: "gelu_new" (GELU in the tanh form), "gelu" (exact), "relu", "silu" or "swish" (with a trained β in
             each block).
         max_position_embeddings: the window in which texts are evaluated: give the length that the model is trained on.
-            For "random" and "low_rank", whose patterns and matrices end there, the longest input.
+            For "random", "low_rank" and learned positions, which end there, the longest input.
         window_size: of "local" and "random", the tokens that a token sees on each side; and the size of random blocks.
         num_sentinels: of "local" and "random", how many first tokens see, and are seen by, all.
         num_random_blocks: of "random", the blocks that each block of queries sees beside its window.
@@ -52,6 +54,7 @@ class EfficientTransformerConfig(LectureConfig):
     keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {
         "attention_kind": ("local", "random", "hierarchical", "low_rank", "linear", "performer", "hashing"),
+        "position_encoding": ("sinusoidal", "learned"),
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
     }
     positive_fields = (
@@ -71,6 +74,7 @@ class EfficientTransformerConfig(LectureConfig):
 
     vocab_size: int = 10_000
     attention_kind: str = "local"
+    position_encoding: str = "sinusoidal"
     share_layers: bool = False
     bidirectional: bool = False
     hidden_size: int = 256
@@ -98,8 +102,9 @@ class EfficientTransformerConfig(LectureConfig):
 
     @property
     def longest_input(self) -> int | None:
-        """Tokens that the model can read at once: only saved patterns and trained matrices end."""
-        return self.max_position_embeddings if self.attention_kind in ("random", "low_rank") else None
+        """Tokens that the model can read at once: only saved patterns, trained matrices and trained positions end."""
+        ends = self.attention_kind in ("random", "low_rank") or self.position_encoding == "learned"
+        return self.max_position_embeddings if ends else None
 
     def check_fields(self) -> None:
         """Check that sizes are even where halves are needed, and that windows and blocks fit in the length."""

@@ -5,7 +5,7 @@ Tay, Dehghani, Bahri & Metzler, "Efficient Transformers: a survey", ACM Comput. 
 Y:591-607 show: full attention costs O(T^2); "local attention + sentinels, also: random or hierarchical sparse attention
 masks, parameter sharing, approximate dot product computation". The file of each kind names its own paper.
 
-With word vectors w_1, ..., w_T, sinusoidal positions p_t, and K blocks (pre-LN, as in GPT-2):
+With word vectors w_1, ..., w_T, sinusoidal or learned positions p_t, and K blocks (pre-LN, as in GPT-2):
 
     I_0[t] = √d w_t + p_t                                            d = hidden_size
     n = h + Attention(LN_1(h)),  h' = n + FFN(LN_2(n))               h = I_{u-1}, h' = I_u
@@ -63,7 +63,7 @@ from hf_lecture_models.layers.local_attention import BidirectionalLocalAttention
 from hf_lecture_models.layers.low_rank_attention import LowRankAttention
 from hf_lecture_models.layers.performer_attention import BidirectionalPerformerAttention, CausalPerformerAttention
 from hf_lecture_models.layers.position_wise import PositionWise
-from hf_lecture_models.layers.positions import SinusoidalPositions
+from hf_lecture_models.layers.positions import LearnedPositions, SinusoidalPositions
 from hf_lecture_models.layers.random_attention import BidirectionalRandomAttention, CausalRandomAttention
 from hf_lecture_models.layers.recurrent_cache import State
 from hf_lecture_models.layers.token_positions import check_positions
@@ -144,7 +144,7 @@ class EfficientTransformerPreTrainedModel(LayeredPreTrainedModel):
 
 
 class EfficientTransformerModel(StatefulTextModel, EfficientTransformerPreTrainedModel):
-    """Word vectors with sinusoidal positions, and a stack of blocks, or one block used several times.
+    """Word vectors with positions, and a stack of blocks, or one block used several times.
 
     Causal models keep in `past_key_values`, a `RecurrentCache`, what their kind of attention needs: a window and the
     sentinels (local), sums of one size (linear, performer), or all keys and values (random, hierarchical, hashing).
@@ -158,7 +158,11 @@ class EfficientTransformerModel(StatefulTextModel, EfficientTransformerPreTraine
         config.check_direction(type(self).__name__, config.bidirectional)
         super().__init__(config)
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position_encoding = SinusoidalPositions(config.hidden_size)
+        self.position_encoding = (
+            LearnedPositions(config.max_position_embeddings, config.hidden_size)
+            if config.position_encoding == "learned"
+            else SinusoidalPositions(config.hidden_size)
+        )
         self.dropout = nn.Dropout(config.dropout)
         blocks = 1 if config.share_layers else config.num_hidden_layers
         self.layers = nn.ModuleList(EfficientTransformerBlock(config, layer) for layer in range(blocks))

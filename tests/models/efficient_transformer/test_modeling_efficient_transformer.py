@@ -65,6 +65,8 @@ def reference_state(model: Any, ids: Tensor) -> Tensor:
     places = torch.zeros(ids.shape[1], width)
     places[:, 0::2], places[:, 1::2] = angles.sin(), angles.cos()
     h = width**0.5 * p["embed_tokens.weight"][ids] + places
+    if config.position_encoding == "learned":
+        h = p["embed_tokens.weight"][ids] + p["position_encoding.embed_positions.weight"][: ids.shape[1]]
     for number in range(config.num_hidden_layers):
         name = "layers.0" if config.share_layers else f"layers.{number}"
         attention = model.get_submodule(f"{name}.self_attn")
@@ -120,6 +122,10 @@ class TestLocal(EfficientLMTests, RecurrentCacheTests):
 
 class TestRandom(EfficientLMTests, CausalLMHeadTests):
     fields = {"attention_kind": "random"}
+
+
+class TestLearnedPositions(EfficientLMTests, CausalLMHeadTests):
+    fields = {"attention_kind": "linear", "position_encoding": "learned"}
 
 
 class TestHierarchical(EfficientLMTests, CausalLMHeadTests):
@@ -320,19 +326,24 @@ def test_low_rank_attention_has_no_causal_form() -> None:
             EfficientTransformerForCausalLM(small(attention_kind="low_rank", bidirectional=True))
 
 
-@pytest.mark.parametrize("kind", ["random", "low_rank"])
-def test_texts_past_the_longest(kind: str) -> None:
-    models = [build(EfficientTransformerForMaskedLM, attention_kind=kind)]
-    models += [build(attention_kind=kind)] if kind == "random" else []
+@pytest.mark.parametrize(
+    "fields",
+    [{"attention_kind": "random"}, {"attention_kind": "low_rank"}, {"position_encoding": "learned"}],
+    ids=lambda fields: next(iter(fields.values())),
+)
+def test_texts_past_the_longest(fields: dict[str, str]) -> None:
+    models = [build(EfficientTransformerForMaskedLM, **fields)]
+    models += [] if fields.get("attention_kind") == "low_rank" else [build(**fields)]
     for model in models:
         assert model.longest_input == 24
         assert model(some_ids(1, 24)).logits.shape[1] == 24
-        padded = torch.ones(1, 26, dtype=torch.long)
-        padded[:, :2] = 0
-        assert model(some_ids(1, 26), attention_mask=padded).logits.isfinite().all()
+        for padding in (slice(2), slice(24, None)):
+            padded = torch.ones(1, 26, dtype=torch.long)
+            padded[:, padding] = 0
+            assert model(some_ids(1, 26), attention_mask=padded).logits.isfinite().all()
         with pytest.raises(ValueError, match="position 24.*max_position_embeddings=24"):
             model(some_ids(1, 25))
-    if kind == "random":
+    if len(models) > 1:
         cache = models[1](some_ids(1, 22)).past_key_values
         with pytest.raises(ValueError, match="position 24"):
             models[1](some_ids(1, 3), past_key_values=cache)
