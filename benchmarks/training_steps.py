@@ -81,12 +81,12 @@ def added_mib(device: str, two_steps: Callable[..., None], *arguments: Any) -> f
 
 
 def _added_in_child(two_steps: Callable[..., None], arguments: tuple[Any, ...]) -> float:
-    before = _largest_kib()
+    before = largest_kib()
     two_steps(*arguments)
-    return round((_largest_kib() - before) / 2**10, 1)
+    return round((largest_kib() - before) / 2**10, 1)
 
 
-def _largest_kib() -> int:
+def largest_kib() -> int:
     """Return this process's largest memory so far (Linux); that of `getrusage` begins with its parent's."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))

@@ -2,6 +2,7 @@
 """Published figures are measured on committed code."""
 
 import argparse
+import doctest
 import importlib
 import json
 import subprocess
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import common, efficient_ablation, sentence_classifiers
+from benchmarks import attention_cost_picture, common, efficient_ablation, scaling, sentence_classifiers, training_steps
+from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
 from hf_lecture_models.hub import facts
 
@@ -159,3 +161,45 @@ def test_without_attention_a_token_reads_only_itself():
     assert torch.equal(silent[0], silent[1])
     assert not torch.allclose(logits[0], logits[1])
     assert torch.equal(model(texts).logits[:, -1], logits)
+
+
+@pytest.mark.parametrize("module", [common, training_steps, scaling, attention_cost_picture])
+def test_the_examples_of_shared_parts_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in LAYERS if name != "Transformer-XL"])
+def test_layers_of_attention_cost_read_the_sides_that_their_names_say(name):
+    """The gradient of one token's output reaches later tokens only where a layer attends to both sides."""
+    torch.manual_seed(0)
+    _, step = LAYERS[name](512)
+    hidden, gradient = torch.randn(1, 512, WIDTH, requires_grad=True), torch.zeros(1, 512, WIDTH)
+    gradient[:, 300] = torch.randn(WIDTH)
+    step(hidden, gradient)
+    reached = hidden.grad.abs().amax((0, 2)) > 0
+    assert reached[:300].any()
+    assert bool(reached[301:].any()) == name.endswith(BOTH)
+
+
+def test_attention_cost_gives_transformer_xl_a_memory():
+    """The second segment's output depends on the first segment, one segment's memory."""
+    torch.manual_seed(0)
+    layer, step = LAYERS["Transformer-XL"](2 * SEGMENT)
+    calls = []
+    layer[0].register_forward_pre_hook(lambda module, given: calls.append(given[:2]))
+    hidden = torch.randn(1, 2 * SEGMENT, WIDTH)
+    step(hidden, torch.randn_like(hidden))
+    first, second = hidden.split(SEGMENT, 1)
+    assert calls[0][1] is None
+    assert torch.equal(calls[0][0], first)
+    assert torch.equal(calls[1][0], second)
+    assert torch.equal(calls[1][1], first)
+    assert all(parameter.grad.abs().sum() > 0 for parameter in layer.parameters())
+
+
+def test_attention_cost_is_drawn(tmp_path):
+    """Also where rows end at different lengths, or are missing."""
+    figures = [{"seconds": 0.1 * 2**number, "MiB": 10.0} for number in range(3)]
+    rows = {"linear": dict(zip(("256", "512", "1024"), figures, strict=True)), "hashing": {"256": figures[0]}}
+    attention_cost_picture.save_picture(rows, tmp_path / "cost.png")
+    assert (tmp_path / "cost.png").stat().st_size > 1000
