@@ -20,8 +20,8 @@ class RecallRowsRecipe(RowsRecipe):
 
     texts: str = setting(
         "associative_recall",
-        "what is drawn if no data to train on are named: pairs of key and value with the keys asked for again, words to "
-        "copy, words that begin again anywhere, or lists of operations",
+        "what is drawn if no data to train on are named: pairs of key and value with the keys asked for again, words "
+        "to copy, words that begin again anywhere, or lists of operations",
         choices=tuple(GENERATORS),
     )
     length: int = setting(64, "words of a drawn text; of list_operations the most", least=3)
