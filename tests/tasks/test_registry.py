@@ -16,7 +16,7 @@ def test_each_task_is_whole(task) -> None:
     recipe = task.recipe_class()
     assert task.measures(recipe)
     fields = type(recipe).__dataclass_fields__
-    assert default_of(fields["model"])["model_type"].startswith("lecture_")
+    assert default_of(fields["model"])["model_type"].startswith(("lecture_", "transfo-xl"))
     if task.items not in ("images", "patches"):
         assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
     assert task.recipe_of({"recipe": {"seed": 3, "of another program": 1}}).seed == 3

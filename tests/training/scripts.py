@@ -227,17 +227,23 @@ SCRIPTS: dict[str, Script] = {
     "recall": Script(
         TASKS["synthetic_recall"],
         write_recall,
-        [str(RECIPES / "self_attention_recall_tiny.yaml"), "--train_size", "90", "--validation_size", "20"],
+        [str(RECIPES / "transformer_xl_recall_tiny.yaml"), "--train_size", "90", "--validation_size", "20"],
         ["--epochs", "4", "--evaluate_every", "4", "--batch_size", "16", "--accumulation_steps", "2"],
         [],
         "validation_accuracy",
         [
             (["--pairs", "[9]"], "9 pairs need texts of at least 36 words"),
-            (["--pairs", "4"], "pairs"),
+            (["--pairs", "[4, 0]"], "pairs must be numbers of at least 1, such as [4, 8], not [4, 0]"),
             (["--train_files", "none.jsonl"], "none.jsonl, row 1: answers is []; give a list of places"),
             (["--train_files", "texts.jsonl"], "texts.jsonl has no column 'answers', only text"),
             (["--tokenizer.type", "byte"], "words and"),
-            (["--model.position_encoding", "learned", "--model.max_position_embeddings", "9"], "reads at most 9"),
+            (
+                [
+                    "--model",
+                    "{model_type: lecture_gpt1, hidden_size: 8, num_attention_heads: 2, max_position_embeddings: 9}",
+                ],
+                "has 32 tokens, and the model reads at most 9",
+            ),
             (["--train_siez", "3"], "no field train_siez; did you mean train_size?"),
         ],
     ),
