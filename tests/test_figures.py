@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -1069,6 +1070,88 @@ def depth_table() -> Iterator[str]:
     yield f"(ratio {small:.1f} at 24 layers); with neither, the ratio is {tiny:.0e}"
 
 
+RECALLERS = {
+    "dense": "dense",
+    "dense_relative": "dense, relative positions",
+    "transformer_xl": "Transformer-XL",
+    "local": "local",
+    "random": "random",
+    "hierarchical": "hierarchical",
+    "linear": "linear",
+    "performer": "performer",
+    "hashing": "hashing",
+    "low_rank": "low rank, masked",
+    "lstm": "LSTM",
+    "gru": "GRU",
+}
+BANDS = (("4", "8"), ("12", "16"), ("20", "24"), ("28", "32"))
+
+
+def recall_runs(texts: str, model: str) -> list[Any]:
+    return [run for run in record("recall")["runs"] if (run["texts"], run["model"]) == (texts, model)]
+
+
+def percent(values: Any) -> str:
+    return f"{100 * statistics.fmean(values):.0f}"
+
+
+def induction_row(model: str) -> str:
+    runs = recall_runs("induction", model)
+    assert len(runs) == 3
+    bands = [percent(run["distance"][band] for run in runs for band in own) for own in BANDS]
+    steps = ", ".join(str(run["breakthrough"] or "-") for run in runs)
+    seconds = statistics.fmean(run["cpu_seconds"] for run in runs)
+    return table_row(RECALLERS[model], percent(run["accuracy"]["4"] for run in runs), *bands, steps, f"{seconds:.0f}")
+
+
+def other_recall_row(model: str) -> str:
+    (recall,), (copying,) = (recall_runs(texts, model) for texts in ("associative_recall", "copying"))
+    lists = recall_runs("list_operations", model)
+    return table_row(
+        RECALLERS[model],
+        *(percent([recall["accuracy"][pairs]]) for pairs in ("4", "8")),
+        recall["breakthrough"] or "-",
+        percent([copying["accuracy"]["4"]]),
+        copying["breakthrough"] or "-",
+        percent([lists[0]["accuracy"]["4"]]) if lists else "-",
+    )
+
+
+def recall_page() -> Iterator[str]:
+    yield from map(induction_row, RECALLERS)
+    yield from map(other_recall_row, RECALLERS)
+    texts = record("recall")["texts"]
+    yield f"{texts['induction']['max_steps']} steps of 64 texts of 32 words"
+    yield f"Recall: {texts['associative_recall']['max_steps']:,} steps on texts of 32 words"
+    yield f"Lists: {texts['list_operations']['max_steps']} steps on lists of depth 3"
+    (majority,) = {run["majority"] for run in record("recall")["runs"] if "majority" in run}
+    yield f"The most frequent value is right in {100 * majority:.0f} %"
+    (remembers,) = recall_runs("associative_recall", "transformer_xl")
+    yield table_row("right answers, 4 and 8 pairs", *(percent([value]) for value in remembers["segments"].values()))
+    assert list(remembers["segments"]) == ["0", "8", "16", "32"]
+
+
+COST_LENGTHS = ("256", "1024", "4096", "16384")
+
+
+def cost_row(part: str, name: str) -> str:
+    found = record("attention_cost")[part]
+    row, summary = found["rows"][name], found["summary"][name]
+    cells = [row.get(length) for length in COST_LENGTHS]
+    shown = ["-" if one is None else f"{one['seconds']:.2g} / {one['MiB']:.3g}" for one in cells]
+    slopes = " / ".join(
+        "-" if summary[f"slope of {what}"] is None else f"{summary[f'slope of {what}']:.1f}"
+        for what in ("seconds", "MiB")
+    )
+    first = summary["faster than dense, sdpa from"]
+    return table_row(name, *shown, slopes, "-" if first is None else f"{first:,}")
+
+
+def attention_cost_page() -> Iterator[str]:
+    for part in ("training", "generation"):
+        yield from (cost_row(part, name) for name in record("attention_cost")[part]["rows"])
+
+
 STACKS = {
     (True, "pre"): "residual, pre-LN",
     (True, "post"): "residual, post-LN",
@@ -1104,6 +1187,8 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/neighbours.md": neighbours,
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
+    "docs/recall.md": recall_page,
+    "docs/attention_cost.md": attention_cost_page,
     "benchmarks/README.md": benchmarks_page,
     PAGES.format("bag_of_words"): bag_of_words_page,
     PAGES.format("bert"): bert_page,

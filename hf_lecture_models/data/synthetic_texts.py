@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts whose right continuations are known: they ask a model for words that it has read before, or can compute.
 
-- `associative_recall`: pairs of key and value, then each key once more (Arora et al. 2024, MQAR; Zoology's generator).
+- `associative_recall`: pairs of key and value, then each key once more (MQAR, Arora et al. 2023, "Zoology"; its generator).
 - `copying`: words, and the same words again.
-- `induction`: different words, and the same words again from one of them on, in a circle.
+- `induction`: different words, and the same words again from one of them on, in a circle (as Olsson et al. 2022 test
+  attention heads by repeated random words).
 - `list_operations`: a nested list of minima, maxima, medians and sums of digits (Nangia & Bowman 2018, ListOps; with
   the probabilities of the Long Range Arena, Tay et al. 2021).
 """
