@@ -1091,17 +1091,19 @@ def recall_runs(texts: str, model: str) -> list[Any]:
     return [run for run in record("recall")["runs"] if (run["texts"], run["model"]) == (texts, model)]
 
 
-def percent(values: Any) -> str:
+def rounded_percent(values: Any) -> str:
     return f"{100 * statistics.fmean(values):.0f}"
 
 
 def induction_row(model: str) -> str:
     runs = recall_runs("induction", model)
     assert len(runs) == 3
-    bands = [percent(run["distance"][band] for run in runs for band in own) for own in BANDS]
+    bands = [rounded_percent(run["distance"][band] for run in runs for band in own) for own in BANDS]
     steps = ", ".join(str(run["breakthrough"] or "-") for run in runs)
     seconds = statistics.fmean(run["cpu_seconds"] for run in runs)
-    return table_row(RECALLERS[model], percent(run["accuracy"]["4"] for run in runs), *bands, steps, f"{seconds:.0f}")
+    return table_row(
+        RECALLERS[model], rounded_percent(run["accuracy"]["4"] for run in runs), *bands, steps, f"{seconds:.0f}"
+    )
 
 
 def other_recall_row(model: str) -> str:
@@ -1109,11 +1111,11 @@ def other_recall_row(model: str) -> str:
     lists = recall_runs("list_operations", model)
     return table_row(
         RECALLERS[model],
-        *(percent([recall["accuracy"][pairs]]) for pairs in ("4", "8")),
+        *(rounded_percent([recall["accuracy"][pairs]]) for pairs in ("4", "8")),
         recall["breakthrough"] or "-",
-        percent([copying["accuracy"]["4"]]),
+        rounded_percent([copying["accuracy"]["4"]]),
         copying["breakthrough"] or "-",
-        percent([lists[0]["accuracy"]["4"]]) if lists else "-",
+        rounded_percent([lists[0]["accuracy"]["4"]]) if lists else "-",
     )
 
 
@@ -1127,7 +1129,9 @@ def recall_page() -> Iterator[str]:
     (majority,) = {run["majority"] for run in record("recall")["runs"] if "majority" in run}
     yield f"The most frequent value is right in {100 * majority:.0f} %"
     (remembers,) = recall_runs("associative_recall", "transformer_xl")
-    yield table_row("right answers, 4 and 8 pairs", *(percent([value]) for value in remembers["segments"].values()))
+    yield table_row(
+        "right answers, 4 and 8 pairs", *(rounded_percent([value]) for value in remembers["segments"].values())
+    )
     assert list(remembers["segments"]) == ["0", "8", "16", "32"]
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts whose right continuations are known: they ask a model for words that it has read before, or can compute.
 
-- `associative_recall`: pairs of key and value, then each key once more (MQAR, Arora et al. 2023, "Zoology"; its generator).
+- `associative_recall`: pairs of key and value, then each key once more (MQAR; Arora et al. 2023, "Zoology").
 - `copying`: words, and the same words again.
 - `induction`: different words, and the same words again from one of them on, in a circle (as Olsson et al. 2022 test
   attention heads by repeated random words).
