@@ -1154,6 +1154,24 @@ def cost_row(part: str, name: str) -> str:
 def attention_cost_page() -> Iterator[str]:
     for part in ("training", "generation"):
         yield from (cost_row(part, name) for name in record("attention_cost")[part]["rows"])
+    ablated = record("efficient_ablation")
+    yield f"the first {ablated['lines']} lines of WikiText-2's test text"
+    for folder, name in ABLATED.items():
+        values = [value for key, value in ablated["perplexity"][folder].items() if key != "attention_kind"]
+        yield table_row(name, *(f"{value:,.1f}" for value in values))
+
+
+ABLATED = {
+    "dense": "dense",
+    "local": "local",
+    "random": "random",
+    "hierarchical": "hierarchical",
+    "linear": "linear",
+    "performer": "performer",
+    "hashing": "hashing",
+    "shared": "local, one block four times",
+    "efficient_transformer_masked_wikitext2": "low rank, masked",
+}
 
 
 STACKS = {
