@@ -1133,6 +1133,16 @@ def recall_page() -> Iterator[str]:
         "right answers, 4 and 8 pairs", *(rounded_percent([value]) for value in remembers["segments"].values())
     )
     assert list(remembers["segments"]) == ["0", "8", "16", "32"]
+    not_yet_asked = [100 * statistics.fmean(1 / left for left in range(1, pairs + 1)) for pairs in (4, 8)]
+    yield f"is right in {not_yet_asked[0]:.0f} % and {not_yet_asked[1]:.0f} %"
+    for model in ("dense", "gru"):
+        (run,) = recall_runs("associative_recall", model)
+        assert all(
+            abs(100 * run["accuracy"][pairs] - share) < 10 for pairs, share in zip("48", not_yet_asked, strict=True)
+        )
+    far = {name: induction_row(name).split(" | ")[5] for name in ("dense", "lstm", "local")}
+    yield f"{far['dense']} % of the answers are right at a distance of 25 words and more, of the LSTM's {far['lstm']} %"
+    assert int(far["local"]) < 5
 
 
 COST_LENGTHS = ("256", "1024", "4096", "16384")
