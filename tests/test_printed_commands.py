@@ -64,6 +64,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_recall.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_xl_recall_tiny')}"),
     (r"(train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
     (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
@@ -94,6 +95,8 @@ SHORTER = {
     "hf-lecture ladder": "--tiny --minutes 0.02",
     "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
     "python training/train_causal_lm.py training/recipes/gpt1_wikitext2.yaml --max_steps 900": "--max_steps 4",
+    "python training/train_recall.py training/recipes/self_attention_recall.yaml": "--max_steps 4 --train_size 300",
+    "python training/train_recall.py --": "--max_steps 4 --train_size 300",
     # The sentences of the tests have fewer words.
     "python training/train_causal_lm.py training/recipes/transformer_xl_wikitext2.yaml": "--model.cutoffs [4,12]",
 }
@@ -131,6 +134,9 @@ NOT_RUN = {
     ),
     r"python training/train_translation.py --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_pretraining.py runs both commands"
+    ),
+    r"python training/train_recall.py --train_files .*|hf-lecture (predict|evaluate) runs/recall .*": (
+        "it needs files of texts with answers, or a model; tests/tasks/test_tasks.py makes both"
     ),
     r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"

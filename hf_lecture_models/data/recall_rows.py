@@ -40,7 +40,7 @@ class RecallRowsRecipe(RowsRecipe):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the recipe names no data to train on, so that texts are drawn."""
+        """True if texts are drawn, because the recipe names no data to train on."""
         return not (self.train_files or self.train_rows or self.dataset_name)
 
 
@@ -50,8 +50,8 @@ def read_recall(recipe: RecallRowsRecipe, part: str) -> Rows | None:
     Rows of the part "predict" may have no answers: then the word after the text is predicted.
 
     Raises:
-        ValueError: as `read_rows` and `synthetic_rows`; or a row has no words, or its answers are no list of different
-            places in it in rising order.
+        ValueError: as `read_rows` and `synthetic_rows`; or a row has no words, or its answers are not a list of
+            different places in it in rising order.
         OSError: as `read_rows`.
     """
     if recipe.is_drawn and part in _PARTS and not getattr(recipe, f"{part}_files") and not recipe.inline_rows(part):
