@@ -169,7 +169,7 @@ def systems_of_the_readme() -> Iterator[str]:
     # KenLM's own figure is held to ours by tests/models/ngram/test_kenlm_ngram.py.
     best = ngram(5, "modified_kneser_ney")
     yield f"perplexity {best} (KenLM: {best}) |"
-    for name in ("feed_forward", "recurrent", "self_attention", "transformer_xl", "gpt1"):
+    for name in ("feed_forward", "recurrent", "self_attention", "transformer_xl", "efficient_transformer", "gpt1"):
         yield f"perplexity {ppl(name)} after {minutes(name)} minutes"
     sooner = record("word2vec")["skip_gram"]["ratios"]["seconds to the same loss"]
     yield f"| gensim's loss {sooner:.2f} times as fast |"
@@ -1164,6 +1164,7 @@ def cost_row(part: str, name: str) -> str:
 def attention_cost_page() -> Iterator[str]:
     for part in ("training", "generation"):
         yield from (cost_row(part, name) for name in record("attention_cost")[part]["rows"])
+    yield from verdicts_on_cost()
     ablated = record("efficient_ablation")
     yield f"the first {ablated['lines']} lines of WikiText-2's test text"
     for folder, name in ABLATED.items():
@@ -1171,6 +1172,38 @@ def attention_cost_page() -> Iterator[str]:
         yield table_row(name, *(f"{value:,.1f}" for value in values))
 
 
+def verdicts_on_cost() -> Iterator[str]:
+    training, generated, sdpa = (
+        record("attention_cost")["training"],
+        record("attention_cost")["generation"],
+        "dense, sdpa",
+    )
+    rows, summary = training["rows"], training["summary"]
+    crossings = {name: summary[name]["faster than dense, sdpa from"] for name in (*EFFICIENT_KINDS, "LSTM")}
+    slopes = [summary[name]["slope of seconds"] for name in EFFICIENT_KINDS]
+    assert max(slopes) == summary["hierarchical"]["slope of seconds"] < 1.25
+    assert summary[sdpa]["slope of seconds"] > 1.7
+    for name in ("dense, eager", "hashing"):
+        assert summary[name]["slope of MiB"] > 1.9
+    assert all(rows[sdpa]["16384"]["MiB"] < rows[name]["16384"]["MiB"] for name in EFFICIENT_KINDS)
+    lstm, linear, dense = (rows[name] for name in ("LSTM", "linear", sdpa))
+    yield f"whose slope is {summary['hierarchical']['slope of seconds']:.1f} (T √T would be 1.5)"
+    among = [crossings[name] for name in EFFICIENT_KINDS]
+    yield f"between {min(among)} and {max(among):,} tokens"
+    yield f"linear attention is {dense['16384']['seconds'] / linear['16384']['seconds']:.0f} times as fast as sdpa"
+    yield f"takes {lstm['256']['seconds'] / dense['256']['seconds']:.1f} times as long as sdpa at 256 tokens"
+    yield f"is faster from {crossings['LSTM']:,} on"
+    peers = {name.split(",")[0]: own for name, own in record("attention_cost")["peer / ours, seconds"].items()}
+    for name, words in (("Longformer", "transformers' Longformer"), ("Reformer", "its Reformer")):
+        yield f"{words} {min(peers[name].values()):.2f} to {max(peers[name].values()):.2f}"
+    assert all(ratio > 1 for length, ratio in peers["Longformer"].items() if int(length) >= 1024)
+    token = {name: generated["rows"][name] for name in (sdpa, "LSTM", "hashing")}
+    ratios = [token[sdpa][length]["seconds"] / token["LSTM"][length]["seconds"] for length in ("256", "16384")]
+    yield f"{ratios[0]:.0f} times less than dense attention's after 256 tokens and {ratios[1]:.0f} times less after"
+    yield f"{token['hashing']['16384']['seconds']:.2f} seconds at 16,384 tokens"
+
+
+EFFICIENT_KINDS = ("local", "random", "hierarchical", "linear", "performer")
 ABLATED = {
     "dense": "dense",
     "local": "local",
@@ -1179,7 +1212,6 @@ ABLATED = {
     "linear": "linear",
     "performer": "performer",
     "hashing": "hashing",
-    "shared": "local, one block four times",
     "efficient_transformer_masked_wikitext2": "low rank, masked",
 }
 
@@ -1289,6 +1321,13 @@ OTHERS: dict[str, dict[str, str]] = {
         ),
     },
     "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
+    "docs/attention_cost.md": {
+        "| 256 tokens | 1,024 | 4,096 | 16,384 |": "lengths",
+        "from 2,048 tokens on: 1 is linear": "a constant of the benchmark",
+        "At 16,384 tokens": "a length",
+        "16,384. - Local attention": "a length",
+        "above 1 from 1,024 tokens on": "checked by verdicts_on_cost",
+    },
     "benchmarks/README.md": {
         "windows of 1, 2, 4, 8 times": "options",
         "67,000 minimal pairs": "size of BLiMP",
@@ -1397,7 +1436,8 @@ def test_every_document_is_looked_at() -> None:
 
 
 def test_the_networks_took_at_most_forty_minutes() -> None:
-    for name in ("feed_forward", "self_attention", "self_attention_bpe", "transformer_xl", "gpt1", "recurrent"):
+    names = ("feed_forward", "self_attention", "self_attention_bpe", "transformer_xl", "efficient_transformer", "gpt1")
+    for name in (*names, "recurrent"):
         assert float(minutes(name)) <= 40
 
 
@@ -1422,7 +1462,16 @@ def test_standard_errors_of_the_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "transformer_xl", "gpt1"]
+    "name",
+    [
+        "feed_forward",
+        "recurrent",
+        "self_attention",
+        "self_attention_bpe",
+        "transformer_xl",
+        "efficient_transformer",
+        "gpt1",
+    ],
 )
 def test_recipes_tell_the_validation_curve_of_their_record(name: str) -> None:
     text = (ROOT / "training" / "recipes" / f"{name}_wikitext2.yaml").read_text(encoding="utf-8")

@@ -244,8 +244,6 @@ def test_every_recipe_that_was_measured_has_a_card() -> None:
     without = {name for name in recipes if name.endswith("_tiny")} | {"ngram"}
     # Trained four times by its benchmark, each time otherwise, and none of the models is kept.
     without |= {"feed_forward_neighbours"}
-    # Not trained yet.
-    without |= {"efficient_transformer_wikitext2"}
     assert recipes - cards == without
 
 
