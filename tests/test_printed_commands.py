@@ -135,9 +135,10 @@ NOT_RUN = {
     r"python training/train_translation.py --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_pretraining.py runs both commands"
     ),
-    r"python training/train_recall.py --train_files .*|hf-lecture (predict|evaluate) runs/recall .*": (
-        "it needs files of texts with answers, or a model; tests/tasks/test_tasks.py makes both"
+    r"python training/train_recall.py --train_files .*": (
+        "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"
     ),
+    r"hf-lecture (predict|evaluate) runs/recall .*": "it needs the model of the command before",
     r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),

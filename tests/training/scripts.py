@@ -84,6 +84,11 @@ def write_texts() -> None:
 def write_recall() -> None:
     write_lines("none.jsonl", [{"text": "k1 v1", "answers": []}])
     write_lines("texts.jsonl", [{"text": "k1 v1"}])
+    rows = [
+        {"text": f"k{number % 4} v{number % 3} . k{number % 4} v{number % 3}", "answers": [4]} for number in range(24)
+    ]
+    write_lines("T.jsonl", rows)
+    write_lines("V.jsonl", rows[:5])
 
 
 def write_classifier() -> None:
@@ -227,12 +232,16 @@ SCRIPTS: dict[str, Script] = {
     "recall": Script(
         TASKS["synthetic_recall"],
         write_recall,
-        [str(RECIPES / "transformer_xl_recall_tiny.yaml"), "--train_size", "90", "--validation_size", "20"],
-        ["--epochs", "4", "--evaluate_every", "4", "--batch_size", "16", "--accumulation_steps", "2"],
+        [
+            str(RECIPES / "transformer_xl_recall_tiny.yaml"),
+            *("--train_files", "T.jsonl", "--validation_files", "V.jsonl"),
+            *("--epochs", "6", "--batch_size", "8", "--evaluate_every", "4", "--save_every", "2"),
+        ],
+        ["--accumulation_steps", "2", "--clip_norm", "null"],
         [],
         "validation_accuracy",
         [
-            (["--pairs", "[9]"], "9 pairs need texts of at least 36 words"),
+            (["--pairs", "[9]", "--train_files", "[]"], "9 pairs need texts of at least 36 words"),
             (["--pairs", "[4, 0]"], "pairs must be numbers of at least 1, such as [4, 8], not [4, 0]"),
             (["--train_files", "none.jsonl"], "none.jsonl, row 1: answers is []; give a list of places"),
             (["--train_files", "texts.jsonl"], "texts.jsonl has no column 'answers', only text"),
@@ -240,9 +249,9 @@ SCRIPTS: dict[str, Script] = {
             (
                 [
                     "--model",
-                    "{model_type: lecture_gpt1, hidden_size: 8, num_attention_heads: 2, max_position_embeddings: 9}",
+                    "{model_type: lecture_gpt1, hidden_size: 8, num_attention_heads: 2, max_position_embeddings: 4}",
                 ],
-                "has 32 tokens, and the model reads at most 9",
+                "row 1 has 5 tokens, and the model reads at most 4",
             ),
             (["--train_siez", "3"], "no field train_siez; did you mean train_size?"),
         ],
