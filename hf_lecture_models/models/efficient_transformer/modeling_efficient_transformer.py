@@ -7,7 +7,7 @@ masks, parameter sharing, approximate dot product computation". The file of each
 
 With word vectors w_1, ..., w_T, sinusoidal or learned positions p_t, and K blocks (pre-LN, as in GPT-2):
 
-    I_0[t] = √d w_t + p_t                                            d = hidden_size
+    I_0[t] = √d w_t + p_t  (learned positions: w_t + p_t)            d = hidden_size
     n = h + Attention(LN_1(h)),  h' = n + FFN(LN_2(n))               h = I_{u-1}, h' = I_u
     P(w_{t+1} | w_1 ... w_t) = softmax(W_o LN(I_K[t]) + b_o)         (causal language model: all sums over s ≤ t)
     P(w_t | masked text) = softmax(W_o LN(I_K[t]) + b_o)             (masked language model: over all s)
@@ -28,7 +28,7 @@ Dropout acts on I_0 and on what Attention and FFN add; not on the weights a.
 
 Deviations:
 - From the slides: "sentinels" are the first tokens of the text (`<s>` is one), and attend by matrices of their own.
-- From each paper: one position encoding for all kinds, so that they can be compared (Linformer and Performer learn
+- From each paper: the same positions for all kinds, so that they can be compared (Linformer and Performer learn
   theirs, Reformer's are axial); pre-LN and its final norm; the causal forms of local and random attention, which
   Longformer's and BigBird's released models lack; and what the kinds' files say.
 - From Reformer: the causal form hides scores rather than sorting, because sorted chunks are not causal; sorted chunks
