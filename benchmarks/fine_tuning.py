@@ -1,13 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """From counting to pre-trained Transformers, fine-tuned on nine tasks: the table and picture of docs/nine_tasks.md.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.fine_tuning --gpt1 FOLDER --bert FOLDER --minilm FOLDER [--only NAME ...]
+    OMP_NUM_THREADS=1 python -m benchmarks.fine_tuning --gpt1 FOLDER --bert FOLDER --elmo FOLDER --minilm FOLDER \
+        [--only NAME ...]
 
-FOLDER: where gpt1_wikitext2.yaml and bert_wikitext2.yaml were trained, and a copy of sentence-transformers' model
-all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one budget, the most CPU seconds
-of a training. A run that takes less than five minutes is repeated with three seeds. Nothing is selected on the measured
-data: the weights after the last step count. A run that was cut off goes on from its newest
-checkpoint; cells that --only leaves out stay as they were. The runs of seed 0 are those of the recipes
+FOLDER: where gpt1_wikitext2.yaml, bert_wikitext2.yaml and elmo_wikitext2.yaml were trained, and a copy of
+sentence-transformers' model all-MiniLM-L6-v2. A cell of the table is a model on a task. All cells of a column have one
+budget, the most CPU seconds of a training. A run that takes less than five minutes is repeated with three seeds.
+Nothing is selected on the measured data: the weights after the last step count. A run that was cut off goes on from its
+newest checkpoint; cells that --only leaves out stay as they were. The runs of seed 0 are those of the recipes
 bert_minilm_*.yaml; `python -m benchmarks.model_cards NAME FOLDER/MiniLM_TASK_0` makes their cards.
 """
 
@@ -191,6 +192,17 @@ def _features(start: str, learning_rate: float, epochs: int) -> Row:
     return Row({TEXT: recipe, PAIR: recipe}, start=start)
 
 
+def _elmo(start: str) -> Row:
+    """An ELMo whose language models stay as they are: a task learns the mix of their layers and an LSTM that reads it.
+
+    Epochs and learning rate are those of `elmo_ewt.yaml`; texts and questions learn at half of that rate.
+    """
+    recipe = ADAMW | {"epochs": 3, "learning_rate": 0.003, "clip_norm": 1.0, "freeze_backbone": True}
+    text = recipe | {"learning_rate": 0.0015}
+    kinds = {TEXT: text, PAIR: text, TAGS: recipe, QUESTIONS: text}
+    return Row(kinds, {"WNUT-17": {"epochs": 10}}, start)
+
+
 MAJORITY = "majority class"
 ROWS = {
     "bag of words": _scratch(6, 0.003, model_type="lecture_bag_of_words"),
@@ -207,6 +219,7 @@ ROWS = {
     "LSTM": _recurrent(cell_type="lstm"),
     "BiLSTM": _recurrent(cell_type="lstm", bidirectional=True),
     "GPT-1, of WikiText-2": _transformer("gpt1", 3e-4, (TEXT, PAIR)),
+    "ELMo, of WikiText-2": _elmo("elmo"),
     "BERT, of WikiText-2": _transformer("bert", 3e-4, (TEXT, PAIR, TAGS, QUESTIONS), max_length=128, doc_stride=32),
     "MiniLM, its features": _features("minilm", 0.003, epochs=20),
     "MiniLM": _transformer("minilm", 1e-4, (TEXT, PAIR, TAGS, QUESTIONS)),
@@ -409,7 +422,7 @@ def minilm(folder: str, output: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("gpt1", "bert", "minilm"):
+    for name in ("gpt1", "bert", "elmo", "minilm"):
         parser.add_argument(f"--{name}", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="models and tasks; by default all")
     parser.add_argument("--collect", action="store_true", help="train nothing: gather what earlier runs found")
@@ -419,8 +432,8 @@ def main() -> None:
         parser.error(f"there is no model and no task {unknown[0]!r}; {', '.join((MAJORITY, *ROWS, *COLUMNS))}")
     disable_progress_bar()
     set_verbosity_error()
-    starts = {name: getattr(options, name) for name in ("gpt1", "bert", "minilm")}
-    for name in ("gpt1", "bert"):
+    starts = {name: getattr(options, name) for name in ("gpt1", "bert", "elmo", "minilm")}
+    for name in ("gpt1", "bert", "elmo"):
         if starts[name]:
             check_trained_on_committed_code(Path(starts[name]))
     if starts["minilm"]:
