@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Units of a text (slides Y:310-323): words, morphs, pieces, letters, bytes and pixels; sentences with typing errors.
+"""Units of a text (slides Y:311-324): words, morphs, pieces, letters, bytes and pixels; sentences with typing errors.
 
-    OMP_NUM_THREADS=1 HF_LECTURE_DATA=... python -m benchmarks.units [--seconds 150] [--only UNIT ...]
+    OMP_NUM_THREADS=1 HF_LECTURE_DATA=... python -m benchmarks.units [--seconds 150] [--only words bytes]
 
 Each unit gets a Transformer encoder of two blocks of 64 that learns three-way SST from scratch: `lecture_bert` for
 texts, `lecture_vit` for pixels. Every training has the same CPU seconds: the seconds of a step are measured first, and

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Supervised pre-training of a Vision Transformer beside masked patches (slide R:1003-1005), on Fashion-MNIST.
+"""Supervised pre-training of a Vision Transformer beside masked patches (slide R:1005), on Fashion-MNIST.
 
     OMP_NUM_THREADS=1 HF_LECTURE_DATA=... python -m benchmarks.vit_transfer [--images 1000] [--output FOLDER]
 

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, wikitext2_table, word2vec
+from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -466,6 +466,9 @@ def lecture_map() -> Iterator[str]:
     yield "{} %, with it {} %; names in WNUT-17: F1 {}, with it {}".format(*shares)
     images = [record("vit_accuracy")[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS]
     yield f"9,000 images to learn from: {100 * images[0]:.1f} % of the test images"
+    by_unit = {unit: f"{100 * row['clean']:.1f}" for unit, row in record("units")["units"].items()}
+    words, morphs, pixels = (by_unit[name] for name in ("words", "morphs (Morfessor)", "pixels"))
+    yield f"words are right for {words} %, morphs {morphs}, bytes {by_unit['bytes']}, pixels {pixels}"
     yield f"on the same images {100 * images[2]:.1f} %: more, not less"
     assert images[2] > images[0]
 
@@ -588,6 +591,36 @@ def nine_tasks_page() -> Iterator[str]:
     yield from verdicts_of_fine_tuning(
         {model: {t: 100 * c["mean"] for t, c in row.items()} for model, row in cells.items()}
     )
+
+
+def units_page() -> Iterator[str]:
+    found = record("units")
+    rows = found["units"]
+    assert list(rows) == list(units.UNITS)
+    assert all(row["step_cpu_seconds"] <= found["seconds"] == 200 for row in rows.values())
+    for unit, row in rows.items():
+        shares = (f"{100 * row[name]:.1f}" for name in ("clean", "typos"))
+        yield table_row(
+            unit, f"{row['tokens']:.0f}", f"{row['parameters'] / 1000:,.0f}", f"{row['epochs']:.0f}", *shares
+        )
+    clean, typed = ({unit: 100 * row[name] for unit, row in rows.items()} for name in ("clean", "typos"))
+    yield from verdicts_of_units(clean, typed)
+    compared = found["boundaries"]
+    shares = [100 * compared[name] for name in ("equal_words", "precision", "recall")]
+    yield f"of {compared['words']:,} words, {shares[0]:.0f} % are cut alike"
+    yield f"precision is {shares[1]:.0f} %, the recall {shares[2]:.0f} %"
+    yield f"{compared['distinct_morphs']:,} morphs and {compared['unigram_pieces']:,} pieces"
+
+
+def verdicts_of_units(clean: Mapping[str, float], typed: Mapping[str, float]) -> Iterator[str]:
+    majority = 100 * record("fine_tuning")["cells"]["majority class"]["SST, three-way"]["mean"]
+    assert round(clean["pixels"], 1) == round(majority, 1)
+    yield f"**Pixels learned nothing**: {clean['pixels']:.1f} % is the share of the most frequent class"
+    lost = {unit: clean[unit] - typed[unit] for unit in clean}
+    most = sorted(lost, key=lost.__getitem__)[-2:]
+    assert most == ["unigram pieces", "morphs (Morfessor)"]
+    yield f"hurt morphs and pieces most, by {lost[most[1]]:.1f} and {lost[most[0]]:.1f} points"
+    yield f"Letters and bytes lose {lost['letters']:.1f} and {lost['bytes']:.1f} points"
 
 
 def verdicts_of_fine_tuning(score: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
@@ -1232,6 +1265,7 @@ MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "mode
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
     "docs/nine_tasks.md": nine_tasks_page,
+    "docs/units.md": units_page,
     "docs/large_vocabularies.md": large_vocabularies_page,
     "docs/text_to_text.md": text_to_text,
     "docs/recurrent_tasks.md": recurrent_tasks_page,
@@ -1275,6 +1309,12 @@ OTHERS: dict[str, dict[str, str]] = {
     "README.md": {
         "Python 3.11 or later": "a version",
         "Apache-2.0": "a licence",
+    },
+    "docs/units.md": {
+        "in 200 CPU seconds of training at most": "the budget, checked by units_page",
+        "with a probability of 10 %": "the benchmark's constant",
+        "8,544 sentences": "rows of the file",
+        "in place of 26 times": "the table's",
     },
     "docs/nine_tasks.md": {
         "the first 20,000 of 67,349 training rows": "rows of the file and of GLUE's",
