@@ -18,9 +18,9 @@ from transformers import modeling_utils
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from hf_lecture_models import ElmoForTokenClassification, ElmoTokenizer, Gpt1ForCausalLM, LectureViTModel
+from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.hub.flatten import flatten
 from hf_lecture_models.io import compat
-from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 
 ROOT = Path(__file__).parents[2]
 # Old and documented: all that a module may import from transformers by itself. "*": any name that `compat` has not.
@@ -86,7 +86,7 @@ def test_newer_versions_pass(version: str) -> None:
         (Gpt1ForCausalLM, "configuration_gpt1.Gpt1Config"),
         (Gpt1ForCausalLM, "modeling_gpt1.Gpt1ForCausalLM"),
         (ElmoForTokenClassification, "tokenization_elmo.ElmoTokenizer"),
-        (LectureViTModel, "image_processing_vit.GrayscaleImageProcessor"),
+        (LectureViTModel, "base_grayscale_images.GrayscaleImageProcessor"),
     ],
 )
 def test_published_code_names_the_version_that_it_needs(

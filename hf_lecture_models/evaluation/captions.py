@@ -1,0 +1,154 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Write captions of images, and find the patches that each token attended to. This file travels with exported models.
+
+The weights of a token are those of the position that predicts it: the position before it, whose cross-attention the
+decoder reads the image with to choose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hf_lecture_models.base.attention_weights import eager_attention
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.evaluation.translation import start_of, until_end
+
+_LONGEST = 64
+"""The most tokens of a caption, unless a call or the model has a lower limit."""
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption.
+
+    Attributes:
+        text: without special tokens.
+        ids: the tokens that the decoder has written, with the end of text if it has written one.
+        score: the log-probability divided by length ** length_penalty, from beam search; None from greedy search.
+    """
+
+    text: str
+    ids: list[int]
+    score: float | None = None
+
+
+def longest_caption(model: Any) -> int:
+    """Return the most tokens of a caption, its end included: as many as the model has positions for.
+
+    >>> from hf_lecture_models import ImageCaptioningConfig, ImageCaptioningForConditionalGeneration
+    >>> sizes = {"image_size": 8, "patch_size": 4, "hidden_size": 12, "vocab_size": 9}
+    >>> config = ImageCaptioningConfig(**sizes, max_position_embeddings=20)
+    >>> longest_caption(ImageCaptioningForConditionalGeneration(config))
+    20
+    """
+    limit = input_limit(model)
+    return _LONGEST if limit is None else limit
+
+
+@torch.no_grad()
+def caption_pixels(
+    model: Any,
+    tokenizer: Any,
+    pixel_values: Tensor,
+    batch_size: int = 64,
+    max_new_tokens: int | None = None,
+    **options: Any,
+) -> list[list[Caption]]:
+    """Return `num_return_sequences` captions of each image, best first; they do not depend on the batch.
+
+    Args:
+        model: any that `AutoModelForImageTextToText` loads and that writes captions from `pixel_values` alone.
+        tokenizer: of the captions.
+        pixel_values: (images, channels, height, width), from the image processor.
+        max_new_tokens: the most tokens of a caption; None: as many as the model can write, at most 64.
+        options: of `model.generate`, such as num_beams; by default those that the model was saved with.
+
+    Raises:
+        ValueError: `batch_size` or `max_new_tokens` is not a number of at least 1, or the model has not the positions.
+    """
+    most = min(_LONGEST, longest_caption(model)) if max_new_tokens is None else max_new_tokens
+    for name, value, largest in (("batch_size", batch_size, 2**31), ("max_new_tokens", most, longest_caption(model))):
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
+            raise ValueError(f"{name} is {value!r}; it must be an integer from 1 to {largest}")
+    found: list[list[Caption]] = []
+    with evaluation_mode(model):
+        for batch in pixel_values.split(batch_size):
+            found += _caption_batch(model, tokenizer, batch, most, options)
+    return found
+
+
+def _caption_batch(model: Any, tokenizer: Any, pixels: Tensor, most: int, options: dict[str, Any]) -> Any:
+    beams = options.get("num_beams", model.generation_config.num_beams) or 1
+    # The limit that the model's own settings use: transformers warns where both are given.
+    by_length = model.generation_config.max_new_tokens is None
+    limit = {"max_length": most + 1} if by_length else {"max_new_tokens": most}
+    output = model.generate(
+        pixel_values=pixels.to(model.device),
+        **options,
+        **limit,
+        output_scores=beams > 1,
+        return_dict_in_generate=True,
+    )
+    count = len(output.sequences) // len(pixels)  # num_return_sequences
+    ends = model.generation_config.eos_token_id
+    stops = set(ends if isinstance(ends, list) else [ends])
+    written = [until_end(ids, stops, tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
+    texts = tokenizer.batch_decode(written, skip_special_tokens=True)
+    scores = getattr(output, "sequences_scores", None)
+    numbers = [None] * len(texts) if scores is None else scores.tolist()
+    captions = [Caption(text.strip(), *rest) for text, *rest in zip(texts, written, numbers, strict=True)]
+    return [captions[first : first + count] for first in range(0, len(captions), count)]
+
+
+@torch.no_grad()
+def patch_attention(model: Any, pixel_values: Tensor, captions: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Return the weights with which each token of each caption was predicted, over [CLS] and all patches.
+
+    Args:
+        pixel_values: (images, channels, height, width).
+        captions: the tokens of each image's caption.
+
+    Returns:
+        For each image (layers, heads, tokens, 1 + patches), float32 on the CPU; the last axis adds up to one.
+
+    Raises:
+        ValueError: the model gives no such weights.
+    """
+    found = []
+    with evaluation_mode(model), eager_attention(model):
+        for pixels, ids in zip(pixel_values, captions, strict=True):
+            read = torch.tensor([[start_of(model), *ids[:-1]]], device=model.device)
+            given = {"pixel_values": pixels[None].to(model.device), "decoder_input_ids": read}
+            weights = getattr(model(**given, output_attentions=True, use_cache=False), "cross_attentions", None)
+            if not weights or any(layer is None for layer in weights):
+                raise ValueError(f"{type(model).__name__} gives no attention weights from caption to image")
+            found.append(torch.cat(list(weights)).float().cpu())
+    return found
+
+
+def on_patches(weights: Tensor) -> Tensor:
+    """Return weights over the patches alone, in a square grid: [CLS] is left out, and the rest made to add up to one.
+
+    >>> on_patches(torch.tensor([0.5, 0.25, 0.25, 0.0, 0.0])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+
+    Args:
+        weights: (..., 1 + patches).
+
+    Returns:
+        (..., rows, columns).
+
+    Raises:
+        ValueError: the patches make no square.
+    """
+    patches = weights[..., 1:]
+    side = round(patches.shape[-1] ** 0.5)
+    if side * side != patches.shape[-1]:
+        raise ValueError(f"{patches.shape[-1]} patches make no square; captions of square images are drawn")
+    return (patches / patches.sum(-1, keepdim=True)).unflatten(-1, (side, side))
