@@ -39,7 +39,7 @@ def run(
             empty.
     """
     predictor = Predictor(*load_model(name), PredictionOptions(top_k, aggregate, batch_size, max_length), name)
-    if folders := [file for file in files if predictor.task.items != "images" and Path(file).is_dir()]:
+    if folders := [file for file in files if "image" not in predictor.form.fields and Path(file).is_dir()]:
         raise ValueError(f"{folders[0]} is a folder: name text files")
     is_json = jsonl or predictor.form.needs_json
     tables = [file for file in files if _is_table(file, is_json, jsonl)]

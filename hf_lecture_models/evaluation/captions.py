@@ -7,7 +7,7 @@ decoder reads the image with to choose it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
-from hf_lecture_models.evaluation.translation import start_of, until_end
+from hf_lecture_models.evaluation.translation import pad_rows, start_of, until_end
 
 _LONGEST = 64
 """The most tokens of a caption, unless a call or the model has a lower limit."""
@@ -106,8 +106,9 @@ def _caption_batch(model: Any, tokenizer: Any, pixels: Tensor, most: int, option
     return [captions[first : first + count] for first in range(0, len(captions), count)]
 
 
-@torch.no_grad()
-def patch_attention(model: Any, pixel_values: Tensor, captions: Sequence[Sequence[int]]) -> list[Tensor]:
+def patch_attention(
+    model: Any, pixel_values: Tensor, captions: Sequence[Sequence[int]], batch_size: int = 64
+) -> list[Tensor]:
     """Return the weights with which each token of each caption was predicted, over [CLS] and all patches.
 
     Args:
@@ -120,16 +121,42 @@ def patch_attention(model: Any, pixel_values: Tensor, captions: Sequence[Sequenc
     Raises:
         ValueError: the model gives no such weights.
     """
-    found = []
+    found: list[Tensor] = []
     with evaluation_mode(model), eager_attention(model):
-        for pixels, ids in zip(pixel_values, captions, strict=True):
-            read = torch.tensor([[start_of(model), *ids[:-1]]], device=model.device)
-            given = {"pixel_values": pixels[None].to(model.device), "decoder_input_ids": read}
-            weights = getattr(model(**given, output_attentions=True, use_cache=False), "cross_attentions", None)
+        for outputs, rows in _given(model, pixel_values, captions, batch_size, output_attentions=True):
+            weights = getattr(outputs, "cross_attentions", None)
             if not weights or any(layer is None for layer in weights):
                 raise ValueError(f"{type(model).__name__} gives no attention weights from caption to image")
-            found.append(torch.cat(list(weights)).float().cpu())
+            layers = torch.stack(list(weights), 1).float().cpu()  # (images, layers, heads, tokens, 1 + patches)
+            found += [own[:, :, : len(ids)] for own, ids in zip(layers, rows, strict=True)]
     return found
+
+
+def caption_log_probs(
+    model: Any, pixel_values: Tensor, captions: Sequence[Sequence[int]], batch_size: int = 64
+) -> Tensor:
+    """Return the natural logarithm of each caption's probability given its image, (images,), float32 on the CPU."""
+    found = []
+    with evaluation_mode(model):
+        for outputs, rows in _given(model, pixel_values, captions, batch_size):
+            ids, real = pad_rows(rows, 0)
+            log_probs = outputs.logits.float().log_softmax(-1).cpu().gather(2, ids[..., None])[..., 0]
+            found.append((log_probs * real).sum(1))
+    return torch.cat(found)
+
+
+def _given(
+    model: Any, pixel_values: Tensor, captions: Sequence[Sequence[int]], batch_size: int, **options: Any
+) -> Iterator[tuple[Any, Sequence[Sequence[int]]]]:
+    """Yield the outputs of the model that reads given captions, and the captions, batch by batch."""
+    for first in range(0, len(captions), batch_size):
+        rows = captions[first : first + batch_size]
+        # No later token changes an earlier one's output, so that the padding needs no mask.
+        read, _ = pad_rows([[start_of(model), *ids[:-1]] for ids in rows], 0)
+        pixels = pixel_values[first : first + batch_size].to(model.device)
+        with torch.no_grad():
+            given = {"pixel_values": pixels, "decoder_input_ids": read.to(model.device)}
+            yield model(**given, use_cache=False, **options), rows
 
 
 def on_patches(weights: Tensor) -> Tensor:
