@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.images import (
     ImageFilesRecipe,
     beside,
@@ -156,7 +157,7 @@ def _read_part(recipe: CaptionsRecipe, part: str) -> Rows | None:
     if not any(folders):
         rows = read_rows(recipe, part, required=("image",), labels=("text",))
         if rows is not None and len(files) == 1:
-            rows.columns["image"] = [beside(files[0], image) for image in rows.columns["image"]]
+            rows.columns["image"] = [beside(find_file(files[0]), image) for image in rows.columns["image"]]
         return rows
     if not all(folders):
         raise ValueError(f"recipe: {part}_files has folders and tables; keep one kind of them")

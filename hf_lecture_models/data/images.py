@@ -137,7 +137,7 @@ def _read_file(name: str, recipe: ImageFilesRecipe, part: str, labels: bool) -> 
         assert rows is not None
         rows.columns["image"] = [beside(path, image) for image in rows.columns["image"]]
         return rows
-    if path.suffix.lower() in SUFFIXES and not labels:
+    if has_image_name(path.name) and not labels:
         return Rows({"image": [str(path)]}, [(name, 1)])
     return _read_idx(name, path, labels)
 
@@ -179,9 +179,18 @@ def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
     return Rows(columns, [(name, len(found))])
 
 
+def has_image_name(name: str) -> bool:
+    """Return whether a file's name ends as images do.
+
+    >>> has_image_name("cat.PNG"), has_image_name("cats.txt")
+    (True, False)
+    """
+    return Path(name).suffix.lower() in SUFFIXES
+
+
 def is_image(path: Path) -> bool:
     """Return whether a file's name ends as images do, and is not hidden."""
-    return path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith(".")
+    return has_image_name(path.name) and path.is_file() and not path.name.startswith(".")
 
 
 def _read_idx(name: str, path: Path, labels: bool) -> Rows:

@@ -17,10 +17,11 @@ from torch import Tensor
 from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.evaluation.alignment import Alignment, words_of
 from hf_lecture_models.evaluation.translation import pad_rows, start_of, until_end
 
 _LONGEST = 64
-"""The most tokens of a caption, unless a call or the model has a lower limit."""
+"""The most tokens of a caption, unless the model has a lower limit."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Caption:
 
 
 def longest_caption(model: Any) -> int:
-    """Return the most tokens of a caption, its end included: as many as the model has positions for.
+    """Return the most tokens of a caption, its end included: as many as the model has positions for, at most 64.
 
     >>> from hf_lecture_models import ImageCaptioningConfig, ImageCaptioningForConditionalGeneration
     >>> sizes = {"image_size": 8, "patch_size": 4, "hidden_size": 12, "vocab_size": 9}
@@ -48,7 +49,7 @@ def longest_caption(model: Any) -> int:
     20
     """
     limit = input_limit(model)
-    return _LONGEST if limit is None else limit
+    return _LONGEST if limit is None else min(_LONGEST, limit)
 
 
 @torch.no_grad()
@@ -72,7 +73,7 @@ def caption_pixels(
     Raises:
         ValueError: `batch_size` or `max_new_tokens` is not a number of at least 1, or the model has not the positions.
     """
-    most = min(_LONGEST, longest_caption(model)) if max_new_tokens is None else max_new_tokens
+    most = longest_caption(model) if max_new_tokens is None else max_new_tokens
     for name, value, largest in (("batch_size", batch_size, 2**31), ("max_new_tokens", most, longest_caption(model))):
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
             raise ValueError(f"{name} is {value!r}; it must be an integer from 1 to {largest}")
@@ -157,6 +158,27 @@ def _given(
         with torch.no_grad():
             given = {"pixel_values": pixels, "decoder_input_ids": read.to(model.device)}
             yield model(**given, use_cache=False, **options), rows
+
+
+def align_patches(model: Any, tokenizer: Any, pixel_values: Tensor, ids: Sequence[int]) -> Alignment:
+    """Return how much each word of a caption attends to each patch, row by row; the source's words name the patches.
+
+    A word's weights are the mean over its tokens. [CLS] is left out, and the patches' weights add up to one.
+
+    Args:
+        pixel_values: (1, channels, height, width).
+        ids: the tokens of the caption.
+
+    Raises:
+        ValueError: as `patch_attention` and `on_patches`.
+    """
+    (weights,) = patch_attention(model, pixel_values, [ids])
+    grids = on_patches(weights)  # (layers, heads, tokens, rows, columns)
+    rows, columns = grids.shape[-2:]
+    names = tuple(f"row {row + 1} column {column + 1}" for row in range(rows) for column in range(columns))
+    words, places = words_of(tokenizer, ids)
+    of_word = torch.nn.functional.one_hot(torch.tensor(places)).float()
+    return Alignment(names, words, tuple((of_word / of_word.sum(0)).T @ layer.flatten(2) for layer in grids))
 
 
 def on_patches(weights: Tensor) -> Tensor:

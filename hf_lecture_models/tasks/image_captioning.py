@@ -124,7 +124,10 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
             if encoder is not None:
                 model.model.encoder.load_state_dict(encoder.state_dict())
         processor.tokenizer = with_input_limit(processor.tokenizer, model)
-        model.generation_config.num_beams = recipe.num_beams
+        decoding = model.generation_config
+        decoding.num_beams = recipe.num_beams
+        # The start token counts too. A call's own max_length or max_new_tokens replaces `max_length`.
+        decoding.max_length, decoding.max_new_tokens = longest_caption(model) + 1, None
         return model
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: ImageCaptioningRecipe) -> Batches:
