@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from hf_lecture_models.analysis.figures import FONT_SIZE, draw_weights, figure, slide
@@ -53,9 +54,9 @@ def save_patch_alignment(
     et al. 2015. The number above a picture is the largest weight of the word's patches.
 
     Args:
-        image: (height, width) or (height, width, 3), bytes, an array.
+        image: a Pillow image.
         words: of the caption.
-        weights: (words, rows, columns), which add up to one for each word.
+        weights: (words, patches), row by row of a square; they add up to one for each word.
         title: names the weights.
         caption: names the model.
 
@@ -64,15 +65,16 @@ def save_patch_alignment(
     """
     if len(words) > _MOST_WORDS:
         raise ValueError(f"a picture of {len(words)} words cannot be read; give a shorter caption")
-    columns = min(6, len(words))
+    side, columns = round(weights.shape[1] ** 0.5), min(6, len(words))
+    grids, pixels = weights.unflatten(1, (side, side)).numpy(), np.asarray(image.convert("RGB"))
     rows = -(-len(words) // columns)
     with figure(path, 2.0 * columns, 2.4 * rows + 0.8, columns, rows) as grid:
         axes = grid.flatten() if hasattr(grid, "flatten") else [grid]
         for one in axes:
             one.axis("off")
-        for one, word, own in zip(axes, words, weights.numpy(), strict=False):
-            one.imshow(image, cmap="gray", vmin=0, vmax=255)
-            height, width = image.shape[:2]
+        for one, word, own in zip(axes, words, grids, strict=False):
+            one.imshow(pixels)
+            height, width = pixels.shape[:2]
             shade = 1 - own / max(float(own.max()), 1e-9)
             bounds = (-0.5, width - 0.5, height - 0.5, -0.5)
             one.imshow(shade * 0, cmap="gray", vmin=0, vmax=1, alpha=0.85 * shade, extent=bounds)

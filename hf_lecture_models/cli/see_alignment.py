@@ -3,14 +3,13 @@
 
 from pathlib import Path
 
-import numpy as np
 from transformers import AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.analysis.alignment_pictures import save_alignment, save_patch_alignment
 from hf_lecture_models.cli.io import NAMED, heaviest, print_json
 from hf_lecture_models.data.images import open_image
 from hf_lecture_models.evaluation.alignment import align
-from hf_lecture_models.evaluation.captions import align_patches, caption_pixels, longest_caption
+from hf_lecture_models.evaluation.captions import describe_image
 from hf_lecture_models.evaluation.translation import given_translation, translate
 from hf_lecture_models.loading import load_model, short_name
 
@@ -64,25 +63,11 @@ def _see_patches(
 ) -> None:
     """Print the patches to which each word of an image's caption attends, and draw the image for each word."""
     model, processor = load_model(name, AutoModelForImageTextToText)
-    tokenizer, opened = getattr(processor, "tokenizer", None), open_image(str(image), str(image))
-    if tokenizer is None:
-        raise ValueError(f"{name} has no tokenizer, so it writes no captions")
-    pixels = processor.image_processor(opened, return_tensors="pt").pixel_values
-    if caption is not None:
-        ids = tokenizer(caption)["input_ids"]
-        if len(ids) > longest_caption(model):
-            raise ValueError(f"the caption has {len(ids)} tokens, and the model reads {longest_caption(model)} at most")
-    else:
-        ((found,),) = caption_pixels(model, tokenizer, pixels, **({} if beams is None else {"num_beams": beams}))
-        ids = found.ids
-    alignment = align_patches(model, tokenizer, pixels, ids)
+    opened, options = open_image(str(image), str(image)), {} if beams is None else {"num_beams": beams}
+    text, alignment = describe_image(model, processor, opened, caption, **options)
     weights, which = alignment.of(layer, head), alignment.which(layer, head)
-    text = tokenizer.decode(ids, skip_special_tokens=True).strip()
     if output is not None:
-        side = round(len(alignment.source) ** 0.5)
-        shown = np.asarray(opened.convert("RGB" if model.config.num_channels == 3 else "L"))
-        grids = weights.unflatten(1, (side, side))
-        save_patch_alignment(shown, alignment.target, grids, output, which, short_name(name))
+        save_patch_alignment(opened, alignment.target, weights, output, which, short_name(name))
     if json:
         sides = {"caption": text, "patches": list(alignment.source), "target": list(alignment.target)}
         print_json({**sides, "layer": layer, "head": head, "weights": weights.tolist()})

@@ -181,6 +181,29 @@ def align_patches(model: Any, tokenizer: Any, pixel_values: Tensor, ids: Sequenc
     return Alignment(names, words, tuple((of_word / of_word.sum(0)).T @ layer.flatten(2) for layer in grids))
 
 
+def describe_image(
+    model: Any, processor: Any, image: Any, caption: str | None = None, **options: Any
+) -> tuple[str, Alignment]:
+    """Return the caption of one image, and how much each of its words attends to each patch.
+
+    Args:
+        processor: of images and texts.
+        image: what its image processor reads.
+        caption: a caption of your own, in place of the model's.
+        options: of `model.generate`, such as num_beams.
+
+    Raises:
+        ValueError: the caption is too long; or as `align_patches`.
+    """
+    tokenizer = processor.tokenizer
+    pixels = processor.image_processor(image, return_tensors="pt").pixel_values
+    if caption is None:
+        ids = caption_pixels(model, tokenizer, pixels, **options)[0][0].ids
+    elif len(ids := tokenizer(caption)["input_ids"]) > longest_caption(model):
+        raise ValueError(f"the caption has {len(ids)} tokens, and the model reads {longest_caption(model)} at most")
+    return tokenizer.decode(ids, skip_special_tokens=True).strip(), align_patches(model, tokenizer, pixels, ids)
+
+
 def on_patches(weights: Tensor) -> Tensor:
     """Return weights over the patches alone, in a square grid: [CLS] is left out, and the rest made to add up to one.
 
