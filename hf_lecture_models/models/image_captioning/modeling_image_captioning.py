@@ -4,7 +4,7 @@
 Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3 (decoder and cross-attention); Dosovitskiy et al.,
 "An image is worth 16x16 words: Transformers for image recognition at scale", 2020, section 3.1 (encoder); the idea that
 each word of a caption attends to regions of the image: Xu et al., "Show, attend and tell: neural image caption
-generation with visual attention", ICML 2015. Slides R:1130-1143, cross-attention across modalities.
+generation with visual attention", ICML 2015. Slides R:1130-1144, cross-attention across modalities.
 
 With the pixels x_1, ..., x_N of the patches of an image and the tokens y_0 ... y_n of a caption, y_0 the start:
 
@@ -27,7 +27,7 @@ image, whatever the length n of the caption. The norm comes before each sublayer
 Dropout acts on the first e and h, on the weights a_t, and on what each sublayer adds.
 
 Deviations:
-- From the slides: R:1143 gives keys and values the decoder's length; they have the encoder's, L'.
+- From the slides: R:1144 gives keys and values the decoder's length; they have the encoder's, L'.
 - From Vaswani et al.: the norms come first, positions are trained, and word vectors are not multiplied by √d.
 - From Xu et al.: their image is the grid of a convolutional network, their decoder an LSTM with additive attention to
   it; here both are Transformers, and every layer and head has weights of its own.
