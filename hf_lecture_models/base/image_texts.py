@@ -25,7 +25,7 @@ class ImageTextProcessor(ProcessorMixin):
     def __init__(self, image_processor: Any, tokenizer: Any, chat_template: Any = None) -> None:
         super().__init__(image_processor, tokenizer, chat_template=chat_template)
 
-    def __call__(  # type: ignore[override]  # texts are what the model writes
+    def __call__(
         self, images: Any = None, text: Any = None, text_target: Any = None, return_tensors: Any = None, **kwargs: Any
     ) -> Any:
         """Return `pixel_values` of images, and `labels` of texts, in which -100 is padding.

@@ -44,7 +44,7 @@ _SLOTS = re.compile(rf"a ({'|'.join(BRIGHTNESS)}) (.+) with more ink on the ({'|
 
 
 class Slots(NamedTuple):
-    """What a templated caption says.
+    """The class, brightness and half of a templated caption.
 
     Attributes:
         name: the name of the class.
@@ -134,7 +134,9 @@ def read_captions(recipe: CaptionsRecipe, part: str) -> Rows | None:
     if recipe.captions == TEMPLATED:
         return _templated(read_images(recipe, part), recipe)
     rows = with_validation_share(recipe, part, lambda part: _read_part(recipe, part))
-    for index, text in enumerate([] if rows is None else rows.texts("text")):
+    if rows is None:
+        return None
+    for index, text in enumerate(rows.texts("text")):
         if not text.strip():
             raise ValueError(f"{where(rows, index)} has an empty caption; write one, or leave the image out")
     return rows

@@ -154,8 +154,8 @@ def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, typ
                 _add_to_config(path, {"image_processor": part | own})
         else:
             # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
-            own = {"auto_map": {"AutoTokenizer": [_reference(processor), None]}}
-            _add_to_config(folder / "tokenizer_config.json", own)
+            names = {"AutoTokenizer": [_reference(processor), None]}
+            _add_to_config(folder / "tokenizer_config.json", {"auto_map": names})
 
 
 def _is_transformers_own(cls: type) -> bool:

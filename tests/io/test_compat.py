@@ -30,6 +30,8 @@ SETTLED = {
     "transformers.generation": {"GenerationMixin"},
     "transformers.generation.stopping_criteria": {"StoppingCriteria", "StoppingCriteriaList"},
     "transformers.image_processing_base": {"ImageProcessingMixin"},
+    "transformers.image_transforms": {"to_pil_image"},
+    "transformers.image_utils": {"load_image"},
     "transformers.modeling_layers": {"GradientCheckpointingLayer"},
     "transformers.modeling_outputs": {"*"},
     "transformers.modeling_utils": {"PreTrainedModel"},
@@ -38,7 +40,8 @@ SETTLED = {
     "transformers.pipelines.base": {"ChunkPipeline"},
     "transformers.processing_utils": {"*"},
     "transformers.tokenization_utils_base": {"TruncationStrategy"},
-    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PushToHubMixin", "cached_file", "is_vision_available", "logging"},
+    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PROCESSOR_NAME", "PushToHubMixin", "cached_file"}
+    | {"is_vision_available", "logging"},
     "transformers.utils.generic": {"ModelOutput", "can_return_tuple"},
     "transformers.utils.logging": {"disable_progress_bar", "is_progress_bar_enabled", "set_verbosity_error"},
     # Only in the program whose module it is.

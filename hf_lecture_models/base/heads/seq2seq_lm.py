@@ -167,7 +167,7 @@ class ImageSeq2SeqLMHead(Seq2SeqLMHead):
         self.lm_head = nn.Linear(config.output_size, config.vocab_size, bias=False)
         self._tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
-    def forward(  # type: ignore[override]  # a source of another kind
+    def forward(
         self,
         pixel_values: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,

@@ -209,7 +209,7 @@ class ImageCaptioningModel(ImageCaptioningPreTrainedModel):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Replace the word vectors of captions."""
-        self.decoder.embed_tokens = value
+        self.decoder.embed_tokens = value  # type: ignore[assignment]
 
 
 class ImageCaptioningForConditionalGeneration(ImageSeq2SeqLMHead, ImageCaptioningPreTrainedModel, GenerationMixin):
