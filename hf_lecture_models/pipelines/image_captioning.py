@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`pipeline("image-captioning")`: write captions of images.
 
-transformers 4 had it as `image-to-text`; in transformers 5, `image-text-to-text` asks for a prompt. This file travels with
-exported models.
+transformers 4 had it as `image-to-text`; in transformers 5, `image-text-to-text` asks for a prompt. This file travels
+with exported models.
 """
 
 from collections.abc import Iterable, Iterator
