@@ -18,11 +18,22 @@ from transformers import AutoProcessor, pipeline
 from typer.testing import CliRunner
 
 from hf_lecture_cli import app
-from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, hub, load_model, predict
+from hf_lecture_models import (
+    LectureViTConfig,
+    LectureViTForImageClassification,
+    WordTokenizer,
+    hub,
+    load_model,
+    predict,
+)
 from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
-from hf_lecture_models.evaluation.captions import caption_log_probs, on_patches, patch_attention
+from hf_lecture_models.base.image_texts import ImageTextProcessor
+from hf_lecture_models.batches.captions import CaptionCollator
+from hf_lecture_models.batches.pixels import Normalization
+from hf_lecture_models.evaluation.captions import Caption, caption_log_probs, on_patches, patch_attention
 from hf_lecture_models.tasks.image_captioning import ImageCaptioning, attention_on_half, chance_of_matches
 from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
 SHAPE = {"model_type": "lecture_image_captioning", "image_size": 8, "patch_size": 2, "num_channels": 1}
 SHAPE |= {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
@@ -87,6 +98,42 @@ def test_the_measures_follow_their_definitions(trained: Path) -> None:
         assert found[key] == pytest.approx(np.mean(right))
     assert found["num_beams"] == 2
     assert found["images"] == 200
+
+
+def test_right_captions_of_other_images_are_right_by_chance(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is always right, of which the shuffled images take away all but the chance of equal captions."""
+    model, processor = load_model(str(trained / "model"))
+    task = ImageCaptioning()
+    recipe = task.recipe_class(dataset_name="scikit-learn:digits", captions="templated")
+    data = task.read(recipe, "validation")
+    assert data is not None
+    truth = data.columns["text"]
+    monkeypatch.setattr(task, "predict", lambda *given: [[Caption(text, [])] for text in truth])
+    found = task.measure(model, processor, task.encode(model, processor, data, recipe), recipe)
+    keys = ("exact_match", "class_match", "brightness_match", "half_match")
+    assert [found[key] for key in keys] == [1.0] * 4
+    counts = np.unique(truth, return_counts=True)[1]
+    assert found["chance_exact_match"] == pytest.approx((counts**2).sum() / len(truth) ** 2)
+    assert found["shuffled_exact_match"] < 0.1
+
+
+def test_each_token_of_a_caption_is_an_item() -> None:
+    """An empty place is left out; one image that counts nothing stays where all places are empty."""
+    pixels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)
+    collate = CaptionCollator(pixels, [[5, 6, 2], [7, 2], [2]], Normalization(GrayscaleImageProcessor()))
+    batch = collate(np.array([1, 0, -1]))
+    assert batch.num_items == 5
+    assert batch.inputs["labels"].tolist() == [[7, 2, -100], [5, 6, 2]]
+    assert_close(batch.inputs["pixel_values"].flatten(), torch.tensor([1 / 127.5 - 1, -1.0]))
+    empty = collate(np.array([-1, -1]))
+    assert (empty.num_items, empty.inputs["labels"].tolist(), len(empty.inputs["pixel_values"])) == (0, [[-100]], 1)
+
+
+def test_a_resumed_run_knows_both_parts_of_its_processor() -> None:
+    words = [WordTokenizer.train([text], progress=False) for text in ("a dark shoe", "a light shoe")]
+    images = [GrayscaleImageProcessor(size={"height": side, "width": side}) for side in (4, 8)]
+    both = {fingerprint_tokenizer(ImageTextProcessor(one, other)) for one in images for other in words}
+    assert len(both) == 4
 
 
 @torch.no_grad()
