@@ -647,10 +647,15 @@ def attention(
 @see.command(short_help="Which words of the source each word of a translation attends to.")
 def alignment(
     model: Model,
-    text: Text,
+    text: Annotated[
+        str | None, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
+    ] = None,
+    image: Annotated[
+        Path | None, typer.Option(help="An image, in place of TEXT: which patches each word of its caption attends to.")
+    ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="A translation of your own, in place of the model's.", callback=_refuse_blank_text),
+        typer.Option(help="A translation or caption of your own, not the model's.", callback=_refuse_blank_text),
     ] = None,
     beams: Beams = None,
     layer: Layer = None,
@@ -660,14 +665,17 @@ def alignment(
 ) -> None:
     """Translate TEXT; print for each word of the target the three of the source that it attends to most; draw the map.
 
-    Rows are the target's words and columns the source's, as in figure 3 of Bahdanau et al. 2015.
+    Rows are the target's words and columns the source's, as in figure 3 of Bahdanau et al. 2015. With --image, write
+    its caption and draw the image for each word, bright where the word attends to a patch.
     """
+    if (text is None) == (image is None):
+        raise typer.BadParameter("give TEXT to translate, or --image FILE to caption: one of them")
     if head is not None and layer is None:
         raise typer.BadParameter("--head belongs to a layer: name --layer too")
     if target is not None and beams is not None:
         raise typer.BadParameter("--beams search a translation; --target gives it: leave one out")
     which = {"target": target, "beams": beams, "layer": layer, "head": head}
-    _run("see alignment", "see_alignment", name=model, text=text, **which, output=output, json=json)
+    _run("see alignment", "see_alignment", name=model, text=text, image=image, **which, output=output, json=json)
 
 
 @see.command(short_help="How much the last state depends on each word, by distance.")

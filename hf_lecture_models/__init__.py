@@ -49,6 +49,11 @@ from hf_lecture_models.models.gpt1 import (
     Gpt1ForSequenceClassification,
     Gpt1Model,
 )
+from hf_lecture_models.models.image_captioning import (
+    ImageCaptioningConfig,
+    ImageCaptioningForConditionalGeneration,
+    ImageCaptioningModel,
+)
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.padded_mlp import (
     LayerPerInputConfig,
@@ -86,6 +91,7 @@ from hf_lecture_models.models.vit import (
 )
 from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTraining, Word2VecModel
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.pipelines.image_captioning import ImageCaptioningPipeline
 from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.registration import register_pipelines
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
@@ -133,6 +139,10 @@ __all__ = [
     "Gpt1ForMultipleChoice",
     "Gpt1ForSequenceClassification",
     "Gpt1Model",
+    "ImageCaptioningConfig",
+    "ImageCaptioningForConditionalGeneration",
+    "ImageCaptioningModel",
+    "ImageCaptioningPipeline",
     "LayerPerInputConfig",
     "LayerPerInputForSequenceClassification",
     "LayerPerInputModel",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM
+from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoProcessor
 from transformers.utils import logging
 
 from hf_lecture_models.io import locations
@@ -21,7 +21,7 @@ from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 
 def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[Any, Any]:
-    """Return a model and its processing class, a tokenizer or an image processor.
+    """Return a model and its processing class: a tokenizer, an image processor, or a processor of both.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -69,6 +69,8 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
     reads_images = model.main_input_name == "pixel_values"
     load_processor = AutoImageProcessor.from_pretrained if reads_images else load_saved_tokenizer
+    if reads_images and config.is_encoder_decoder:  # which writes texts
+        load_processor = AutoProcessor.from_pretrained
     processor = load_processor(name, local_files_only=local_only)
     return model, with_target_tokenizer(processor, config, name, local_files_only=local_only)
 

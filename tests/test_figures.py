@@ -181,6 +181,8 @@ def systems_of_the_readme() -> Iterator[str]:
     yield f"| BLEU {one} with one vector, {dot} with attention |"
     name = "transformer_multi30k"
     yield f"| BLEU {bleu(name)} after {training_minutes(name)} minutes; equals `marian` |"
+    exact = 100 * facts(CAPTIONS)["results"]["exact_match"]
+    yield f"| templated captions of Fashion-MNIST: {exact:.1f} % right word by word |"
 
 
 def wikitext2_page() -> Iterator[str]:
@@ -363,6 +365,8 @@ RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
 
 
 def lecture_map() -> Iterator[str]:
+    exact = 100 * facts(CAPTIONS)["results"]["exact_match"]
+    yield f"[captions of Fashion-MNIST](../hub_cards/{CAPTIONS}.md): {exact:.1f} % right word by word"
     yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
     yield f"[SST-2](../hub_cards/bag_of_words_sst2.md): {accuracy('bag_of_words_sst2')} of the validation set"
     for recipe in ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3"):
@@ -764,6 +768,27 @@ def vit_page() -> Iterator[str]:
     yield "of masked images {} and {} times".format(*masked)
 
 
+def image_captioning_page() -> Iterator[str]:
+    found = facts(CAPTIONS)
+    results, share = found["results"], lambda key: f"{100 * found['results'][key]:.1f}"
+    yield f"On Fashion-MNIST {share('exact_match')} % of them"
+    yield f"after {found['training']['cpu_seconds'] / 60:.0f} CPU minutes of learning"
+    yield f"{share('chance_exact_match')} % would be by chance"
+    yield f"the {results['images']:,} test images"
+    for title, key in {
+        "whole caption": "exact_match",
+        "class": "class_match",
+        "brightness, of three": "brightness_match",
+        "half, of two": "half_match",
+        "whole caption, of another image": "shuffled_exact_match",
+        "whole caption, expected by chance": "chance_exact_match",
+    }.items():
+        yield table_row(title, share(key))
+    assert results["num_beams"] == 1
+    yield f"{results['attention_on_half']:.2f} of the weight on patches is on that half"
+
+
+CAPTIONS = "image_captioning_fashion_mnist"
 VIT_STARTS = ("classes alone", "pixels", "mean_color")
 
 
@@ -1299,6 +1324,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     PAGES.format("transformer_xl"): transformer_xl_page,
     PAGES.format("elmo"): elmo_page,
     PAGES.format("vit"): vit_page,
+    PAGES.format("image_captioning"): image_captioning_page,
     PAGES.format("word2vec"): word2vec_page,
     PAGES.format("recurrent_seq2seq"): recurrent_seq2seq_page,
     PAGES.format("transformer"): transformer_page,
@@ -1415,6 +1441,10 @@ OTHERS["docs/translation.md"] = {
     "8,000 byte pairs": "of the recipes",
     "at most 2,048 tokens, label smoothing 0.1": "of the recipes",
     "a probability below 0.01": "a bound, checked by verdicts_on_translation",
+}
+OTHERS[PAGES.format("image_captioning")] = {
+    "10,000 of its 60,000 training images": "images of the file and of Fashion-MNIST",
+    "evenly spread, it would be 0.5": "of two halves",
 }
 OTHERS[PAGES.format("vit")] = {
     "80 % are masked, 10 % are another patch, and 10 % stay": "the paper's",

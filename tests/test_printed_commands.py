@@ -64,6 +64,7 @@ STANDS_FOR = [
     (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
     (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(train_captioning.py) RECIPE.yaml", rf"\1 {RECIPE.format('image_captioning_tiny')}"),
     (r"(train_recall.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_xl_recall_tiny')}"),
     (r"(train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
     (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
@@ -134,6 +135,12 @@ NOT_RUN = {
     ),
     r"python training/train_translation.py --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_pretraining.py runs both commands"
+    ),
+    r"python training/train_captioning.py --train_files .*": (
+        "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
+    ),
+    r"hf-lecture (predict MODEL photo.png|see alignment MODEL --image .*)": (
+        "it needs a captioning model; tests/tasks/test_image_captioning.py runs it on a small one"
     ),
     r"python training/train_recall.py --train_files .*": (
         "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"

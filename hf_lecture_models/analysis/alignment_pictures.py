@@ -1,15 +1,18 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A picture of the source's words to which each word of the target attended, as in figure 3 of Bahdanau et al. 2015.
+"""Pictures of the source's words, or the image's patches, to which each word of the target attended.
 
-Columns are the source's words, rows the target's. The lighter a cell, the greater the weight: black is 0, white is 1.
+Of words, as in figure 3 of Bahdanau et al. 2015: columns are the source's words, rows the target's. The lighter a cell,
+the greater the weight: black is 0, white is 1. Of patches, as in figure 3 of Xu et al. 2015: an image for each word.
 """
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import draw_weights, slide
+from hf_lecture_models.analysis.figures import FONT_SIZE, draw_weights, figure, slide
 
 _MOST_WORDS = 40
 
@@ -40,3 +43,40 @@ def save_alignment(
     caption = f"{caption}: {' '.join(source)} → {' '.join(target)}"
     with slide(path, f"Alignment, {title}", caption, max(6.0, 0.55 * columns + 2.8), 0.55 * rows + 1.6) as axes:
         draw_weights(axes, weights, target, source, "gray", 1.0)
+
+
+def save_patch_alignment(
+    image: Any, words: Sequence[str], weights: Tensor, path: str | os.PathLike[str], title: str, caption: str
+) -> None:
+    """Draw an image once for each word of its caption, brighter where the word attends to a patch.
+
+    The most attended patch of each word keeps its brightness, and a patch without weight is black, as in figure 3 of Xu
+    et al. 2015. The number above a picture is the largest weight of the word's patches.
+
+    Args:
+        image: a Pillow image.
+        words: of the caption.
+        weights: (words, patches), row by row of a square; they add up to one for each word.
+        title: names the weights.
+        caption: names the model.
+
+    Raises:
+        ValueError: the caption has more than 40 words.
+    """
+    if len(words) > _MOST_WORDS:
+        raise ValueError(f"a picture of {len(words)} words cannot be read; give a shorter caption")
+    side, columns = round(weights.shape[1] ** 0.5), min(6, len(words))
+    grids, pixels = weights.unflatten(1, (side, side)).numpy(), np.asarray(image.convert("RGB"))
+    rows = -(-len(words) // columns)
+    with figure(path, 2.0 * columns, 2.4 * rows + 0.8, columns, rows) as grid:
+        axes = grid.flatten() if hasattr(grid, "flatten") else [grid]
+        for one in axes:
+            one.axis("off")
+        for one, word, own in zip(axes, words, grids, strict=False):
+            one.imshow(pixels)
+            height, width = pixels.shape[:2]
+            shade = 1 - own / max(float(own.max()), 1e-9)
+            bounds = (-0.5, width - 0.5, height - 0.5, -0.5)
+            one.imshow(shade * 0, cmap="gray", vmin=0, vmax=1, alpha=0.85 * shade, extent=bounds)
+            one.set_title(f"{word}\n{own.max():.0%}", fontsize=FONT_SIZE, parse_math=False)
+        axes[0].figure.suptitle(f"{title}\n{caption}: {' '.join(words)}", fontsize=FONT_SIZE, parse_math=False)

@@ -43,7 +43,7 @@ class EncoderDecoderModel:
 
     def as_encoded(self, encoder_outputs: Any) -> Any:
         """Return `encoder_outputs` as a caller gave them, a tuple too, in the form that `decode` reads."""
-        return BaseModelOutput(*encoder_outputs) if isinstance(encoder_outputs, tuple) else encoder_outputs
+        return as_encoded(encoder_outputs)
 
     @model_forward
     def forward(
@@ -70,16 +70,7 @@ class EncoderDecoderModel:
         decoded = self.decode(
             encoded, attention_mask, attention_mask=decoder_attention_mask, **target, **state, **kwargs
         )
-        return Seq2SeqModelOutput(
-            last_hidden_state=decoded.last_hidden_state,
-            past_key_values=decoded.past_key_values,
-            decoder_hidden_states=decoded.hidden_states,
-            decoder_attentions=decoded.attentions,
-            cross_attentions=decoded.cross_attentions,
-            encoder_last_hidden_state=encoded.last_hidden_state,
-            encoder_hidden_states=encoded.hidden_states,
-            encoder_attentions=encoded.get("attentions"),
-        )
+        return joined_outputs(encoded, decoded)
 
     def get_input_embeddings(self) -> nn.Module:
         """Return the source's word vectors; with one vocabulary, they are the target's too."""
@@ -90,6 +81,25 @@ class EncoderDecoderModel:
         self.encoder.embed_tokens = value
         if self.config.decoder_vocab_size is None and hasattr(self.decoder, "embed_tokens"):
             self.decoder.embed_tokens = value
+
+
+def as_encoded(encoder_outputs: Any) -> Any:
+    """Return an encoder's outputs as a caller gave them, a tuple too, with names."""
+    return BaseModelOutput(*encoder_outputs) if isinstance(encoder_outputs, tuple) else encoder_outputs
+
+
+def joined_outputs(encoded: Any, decoded: Any) -> Seq2SeqModelOutput:
+    """Return the outputs of encoder and decoder as one, under the names that encoder-decoders have for them."""
+    return Seq2SeqModelOutput(
+        last_hidden_state=decoded.last_hidden_state,
+        past_key_values=decoded.past_key_values,
+        decoder_hidden_states=decoded.hidden_states,
+        decoder_attentions=decoded.attentions,
+        cross_attentions=decoded.cross_attentions,
+        encoder_last_hidden_state=encoded.last_hidden_state,
+        encoder_hidden_states=encoded.hidden_states,
+        encoder_attentions=encoded.get("attentions"),
+    )
 
 
 def keys_and_values(config: Any, given: Any, use_cache: bool | None) -> EncoderDecoderCache | None:

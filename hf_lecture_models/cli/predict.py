@@ -13,6 +13,7 @@ from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
+from hf_lecture_models.data.images import has_image_name
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prediction import Predictor
@@ -39,10 +40,11 @@ def run(
             empty.
     """
     predictor = Predictor(*load_model(name), PredictionOptions(top_k, aggregate, batch_size, max_length), name)
-    if folders := [file for file in files if predictor.task.items != "images" and Path(file).is_dir()]:
+    if folders := [file for file in files if "image" not in predictor.form.fields and Path(file).is_dir()]:
         raise ValueError(f"{folders[0]} is a folder: name text files")
     is_json = jsonl or predictor.form.needs_json
-    tables = [file for file in files if _is_table(file, is_json, jsonl)]
+    reads_images = "image" in predictor.form.fields
+    tables = [file for file in files if _is_table(file, is_json, jsonl) or (reads_images and has_image_name(file))]
     if fields and not tables:
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
     count = 0

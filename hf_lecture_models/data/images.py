@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -38,8 +38,8 @@ _DEEP_MODES = ("I", "F")
 
 
 @dataclass(kw_only=True)
-class ImagesRecipe(DataRecipe):
-    """A recipe of a task on images; tables and data sets of the Hub have the columns `image` and `label`."""
+class ImageFilesRecipe(DataRecipe):
+    """A recipe of images; tables and data sets of the Hub have the columns `image` and `label`."""
 
     train_files: list[str] = setting(
         [],
@@ -52,10 +52,6 @@ class ImagesRecipe(DataRecipe):
     validation_share: float = setting(
         0.0, "share of the training images to validate on in place of validation data, drawn once and for all", least=0
     )
-    crop_padding: int = setting(
-        0, "augmentation: each training image is shifted by up to so many pixels in both directions", least=0
-    )
-    flip: bool = setting(False, "augmentation: each training image is mirrored, left and right, with probability 1/2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +66,17 @@ class ImagesRecipe(DataRecipe):
         return bool(self.dataset_name) and self.validation_split not in ("", default)
 
 
-def read_images(recipe: ImagesRecipe, part: str, labels: bool = True) -> Rows | None:
+@dataclass(kw_only=True)
+class ImagesRecipe(ImageFilesRecipe):
+    """A recipe of images whose classes stay the same where they are shifted or mirrored."""
+
+    crop_padding: int = setting(
+        0, "augmentation: each training image is shifted by up to so many pixels in both directions", least=0
+    )
+    flip: bool = setting(False, "augmentation: each training image is mirrored, left and right, with probability 1/2")
+
+
+def read_images(recipe: ImageFilesRecipe, part: str, labels: bool = True) -> Rows | None:
     """Read the images of a part of the recipe's data.
 
     Args:
@@ -84,9 +90,18 @@ def read_images(recipe: ImagesRecipe, part: str, labels: bool = True) -> Rows | 
         OSError: a file is missing or cannot be read.
         ImportError: scikit-learn, datasets or Pillow is needed and not installed.
     """
-    is_share = part == "validation" and recipe.validation_share > 0
     labels = labels and part != "predict"
-    rows = _read_part(recipe, "train" if is_share else part, labels)
+    return with_validation_share(recipe, part, lambda part: _read_part(recipe, part, labels))
+
+
+def with_validation_share(recipe: ImageFilesRecipe, part: str, read: Callable[[str], Rows | None]) -> Rows | None:
+    """Return the rows of a part from `read`; with `validation_share`, some of the training rows are to validate on.
+
+    Raises:
+        ValueError: none are left to train on.
+    """
+    is_share = part == "validation" and recipe.validation_share > 0
+    rows = read("train" if is_share else part)
     if rows is None or not recipe.validation_share or part not in ("train", "validation"):
         return rows
     order = np.random.default_rng(0).permutation(len(rows))
@@ -96,7 +111,7 @@ def read_images(recipe: ImagesRecipe, part: str, labels: bool = True) -> Rows | 
     return _selected(rows, order[:number] if is_share else order[number:])
 
 
-def _read_part(recipe: ImagesRecipe, part: str, labels: bool) -> Rows | None:
+def _read_part(recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows | None:
     files, split = getattr(recipe, f"{part}_files"), getattr(recipe, f"{part}_split")
     if recipe.dataset_name == DIGITS and split and not files:
         return _digits(split)
@@ -111,8 +126,8 @@ def _read_part(recipe: ImagesRecipe, part: str, labels: bool) -> Rows | None:
     return Rows(columns, [source for rows in parts for source in rows.sources])
 
 
-def _read_file(name: str, recipe: ImagesRecipe, part: str, labels: bool) -> Rows:
-    if (folder := _find_folder(name)) is not None:
+def _read_file(name: str, recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows:
+    if (folder := find_folder(name)) is not None:
         return _read_folder(name, folder, labels)
     path = find_file(name)
     if is_table(name):
@@ -120,20 +135,21 @@ def _read_file(name: str, recipe: ImagesRecipe, part: str, labels: bool) -> Rows
         own = replace(recipe, dataset_name="", validation_share=0.0, **files)
         rows = read_rows(own, part, required=("image",), labels=("label",) if labels else ())
         assert rows is not None
-        rows.columns["image"] = [_beside(path, image) for image in rows.columns["image"]]
+        rows.columns["image"] = [beside(path, image) for image in rows.columns["image"]]
         return rows
-    if path.suffix.lower() in SUFFIXES and not labels:
+    if has_image_name(path.name) and not labels:
         return Rows({"image": [str(path)]}, [(name, 1)])
     return _read_idx(name, path, labels)
 
 
-def _find_folder(name: str) -> Path | None:
+def find_folder(name: str) -> Path | None:
+    """Return the folder of this name, in the current one or in the data folder; None if there is none."""
     base = os.environ.get(DATA_FOLDER)
     places = (Path(name), *([Path(base, name)] if base else []))
     return next((path for path in places if path.is_dir()), None)
 
 
-def _beside(table: Path, image: Any) -> Any:
+def beside(table: Path, image: Any) -> Any:
     """Return an image of a table; a path is relative to the table."""
     if isinstance(image, str) and (table.parent / image).is_file():
         return str(table.parent / image)
@@ -143,7 +159,7 @@ def _beside(table: Path, image: Any) -> Any:
 def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
     """Read the images in the subfolders of a folder, whose names are the classes; without labels, at any depth."""
     if not labels:
-        images = [path for path in sorted(folder.rglob("*")) if _is_image(path)]
+        images = [path for path in sorted(folder.rglob("*")) if is_image(path)]
         if not images:
             raise ValueError(f"{name} holds no image; it needs files that end in {', '.join(sorted(SUFFIXES))}")
         return Rows({"image": [str(path) for path in images]}, [(name, len(images))])
@@ -152,7 +168,7 @@ def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
         raise ValueError(
             f"{name} holds no folder; put the images of each class into a folder with its name, {name}/cat/1.png"
         )
-    found = [(path, own.name) for own in classes for path in sorted(own.iterdir()) if _is_image(path)]
+    found = [(path, own.name) for own in classes for path in sorted(own.iterdir()) if is_image(path)]
     for own in classes:
         if own.name not in {label for _, label in found}:
             raise ValueError(
@@ -163,8 +179,18 @@ def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
     return Rows(columns, [(name, len(found))])
 
 
-def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith(".")
+def has_image_name(name: str) -> bool:
+    """Return whether a file's name ends as images do.
+
+    >>> has_image_name("cat.PNG"), has_image_name("cats.txt")
+    (True, False)
+    """
+    return Path(name).suffix.lower() in SUFFIXES
+
+
+def is_image(path: Path) -> bool:
+    """Return whether a file's name ends as images do, and is not hidden."""
+    return has_image_name(path.name) and path.is_file() and not path.name.startswith(".")
 
 
 def _read_idx(name: str, path: Path, labels: bool) -> Rows:

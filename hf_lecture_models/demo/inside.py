@@ -5,8 +5,9 @@ import base64
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from hf_lecture_models.analysis.alignment_pictures import save_alignment
+from hf_lecture_models.analysis.alignment_pictures import save_alignment, save_patch_alignment
 from hf_lecture_models.analysis.attention_maps import (
     get_attention_maps,
     save_all_heads,
@@ -20,6 +21,7 @@ from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabi
 from hf_lecture_models.demo.answers import LoadedModel, checked_sentences, checked_text
 from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
 from hf_lecture_models.evaluation.alignment import align
+from hf_lecture_models.evaluation.captions import describe_image
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
 from hf_lecture_models.evaluation.translation import translate
 
@@ -81,6 +83,22 @@ def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, st
     drawn = alignment.source, alignment.target, alignment.of()
     return shown, picture(
         lambda path: save_alignment(*drawn, path, alignment.which(), loaded.name), "which words attend to which"
+    )
+
+
+def see_caption(loaded: LoadedModel, image: Any, beams: int) -> tuple[str, str]:
+    """Return the caption of a Pillow image, and a picture of the patches that each of its words attends to.
+
+    Raises:
+        ValueError: there is no image.
+    """
+    if image is None:
+        raise ValueError("there is no image yet: upload one")
+    text, alignment = describe_image(loaded.model, loaded.tokenizer, image, num_beams=beams)
+    drawn = image, alignment.target, alignment.of()
+    return render_translation(text), picture(
+        lambda path: save_patch_alignment(*drawn, path, alignment.which(), loaded.name),
+        "which patches a word attends to",
     )
 
 

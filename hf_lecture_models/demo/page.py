@@ -28,7 +28,7 @@ from hf_lecture_models.demo.answers import (
 )
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.guard import Guard
-from hf_lecture_models.demo.inside import see_translation
+from hf_lecture_models.demo.inside import see_caption, see_translation
 from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
@@ -41,20 +41,24 @@ _ORDERS = ("the whole sentence", "a token, on average")
 
 
 def load_models(names: Sequence[str]) -> list[LoadedModel]:
-    """Load models of texts, and name them by the last part of their path, so that the page does not show folders.
+    """Load models of texts or captions, and name them by the last part of their path: the page shows no folders.
 
     Raises:
-        OSError, ValueError: a model is missing, is damaged, or does not read texts.
+        OSError, ValueError: a model is missing, is damaged, or neither reads nor writes texts.
     """
     models = []
     for letter, name in zip(ascii_uppercase, names, strict=False):
         model, tokenizer = load_model(name)
-        if model.main_input_name != "input_ids":
-            raise ValueError(f"{name} reads {model.main_input_name}; this page takes models of texts")
+        if model.main_input_name != "input_ids" and not _writes_captions(model):
+            raise ValueError(f"{name} reads {model.main_input_name}; this page takes models of texts, and of captions")
         model.eval()
         shown = short_name(name)
         models.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
     return models
+
+
+def _writes_captions(model: Any) -> bool:
+    return model.main_input_name == "pixel_values" and bool(getattr(model.config, "is_encoder_decoder", False))
 
 
 def serve(names: Sequence[str], host: str = "127.0.0.1", port: int | None = None, browser: bool = False) -> None:
@@ -143,6 +147,11 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
     with gradio.Blocks(analytics_enabled=False, title="Language models") as page:
         names = rendering.escaped(", ".join(loaded.name for loaded in models))
         add_html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
+        captioners = [loaded for loaded in models if _writes_captions(loaded.model)]
+        models = [loaded for loaded in models if not _writes_captions(loaded.model)]
+        if captioners:
+            with gradio.Tab("Caption"):
+                _caption_tab(gradio, captioners)
         causal = [loaded for loaded in models if kind_of(loaded.model) == CAUSAL]
         for name, tab in {"Continue": _continue_tab, "Rank": _rank_tab, "Compare": _compare_tab}.items():
             if causal:
@@ -153,9 +162,20 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
             with gradio.Tab("Translate"):
                 _translate_tab(gradio, translators)
         # These tabs have a row of their own: all tabs in one row are too wide for a telephone.
-        with gradio.Tab("Inside"):
-            inside_tabs(gradio, models)
+        if models:
+            with gradio.Tab("Inside"):
+                inside_tabs(gradio, models)
     return page
+
+
+def _caption_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    def answer(which: int, image: Any, beams: float) -> tuple[str, ...]:
+        return see_caption(models[which], image, int(beams))
+
+    which = add_choice_of_model(gradio, models)
+    image = gradio.Image(type="pil", sources=["upload", "clipboard"], label="Image", height=240, elem_id="image")
+    beams = gradio.Slider(1, _MOST_BEAMS, 1, step=1, label="Beams", info="1: greedy search")
+    add_button(gradio, "Caption", answer, [which, image, beams], ["caption", "patches"])
 
 
 def _continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:

@@ -224,7 +224,7 @@ def _translate_batch(
     count = len(output.sequences) // len(rows)  # num_return_sequences
     ends = model.generation_config.eos_token_id
     stops = set(ends if isinstance(ends, list) else [ends])
-    written = [_until(ids, stops, target_tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
+    written = [until_end(ids, stops, target_tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
     texts = target_tokenizer.batch_decode(written, skip_special_tokens=True)
     found: list[list[Translation]] = []
     for i, text in enumerate(texts):
@@ -235,7 +235,7 @@ def _translate_batch(
     return found
 
 
-def _until(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
+def until_end(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
     """Return the tokens up to the first end of text, or else all without trailing padding."""
     for place, token in enumerate(ids):
         if token in ends:

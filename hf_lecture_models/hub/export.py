@@ -10,7 +10,8 @@ from typing import Any
 from transformers import PreTrainedModel
 from transformers.image_processing_base import ImageProcessingMixin
 from transformers.pipelines import PIPELINE_REGISTRY
-from transformers.utils import IMAGE_PROCESSOR_NAME
+from transformers.processing_utils import ProcessorMixin
+from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
@@ -41,8 +42,8 @@ def export(
 
     Args:
         model: an instance of a registered class.
-        processing_class: its tokenizer or image processor, or None. A tokenizer written in Python and an
-            image processor of the package's own travel as code.
+        processing_class: its tokenizer, image processor, or processor of both, or None. A tokenizer written in Python
+            and processors of the package's own travel as code.
         folder: replaced file by file, or created; untouched when anything fails.
         facts: what `hub.facts.collect_facts` gathered; a card is written when given.
 
@@ -51,18 +52,15 @@ def export(
         OSError: the folder cannot be written.
     """
     classes = _classes_with_code(model)
-    # A tokenizer written in Python is code, too, a pair of tokenizers and an image processor; `tokenizer.json` alone
-    # reproduces all others.
-    is_code = isinstance(processing_class, PythonBackend | ImageProcessingMixin | TokenizerPair)
-    processor = type(processing_class) if is_code and not _is_transformers_own(type(processing_class)) else None
+    processors = _classes_of_processors(processing_class)
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
-    code = flatten([*classes.values(), *filter(None, [processor]), *(cls for cls, _ in pipelines.values())])
+    code = flatten([*classes.values(), *processors, *(cls for cls, _ in pipelines.values())])
     _keep_together(code, [cls for auto, cls in classes.items() if auto != "AutoConfig"], pipelines)
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
             with_input_limit(processing_class, model).save_pretrained(stage)
-        _write_code(stage, code, classes, processor)
+        _write_code(stage, code, classes, processors)
         if pipelines:
             entries = {task: {**entry, "impl": _reference(cls)} for task, (cls, entry) in pipelines.items()}
             _add_to_config(stage / "config.json", {"custom_pipelines": entries})
@@ -126,18 +124,38 @@ def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapp
             code[module] += f"\n\nif False:  # {comment}\n{''.join(others)}"
 
 
-def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processor: type | None) -> None:
+def _classes_of_processors(processing_class: Any) -> list[type]:
+    """Return the classes of a processor, and of its parts, that travel as code.
+
+    A tokenizer written in Python is code, too, a pair of tokenizers and an image processor; `tokenizer.json` alone
+    reproduces all others.
+    """
+    parts = [getattr(processing_class, name, None) for name in ("image_processor", "tokenizer")]
+    kinds = PythonBackend | ImageProcessingMixin | ProcessorMixin | TokenizerPair
+    found = [type(part) for part in (processing_class, *parts) if isinstance(part, kinds)]
+    return [cls for cls in found if not _is_transformers_own(cls)]
+
+
+def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processors: Sequence[type]) -> None:
     """Write the modules, and into the configurations the place of each class among them."""
     for name, source in code.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
     if classes:
         auto_map = {auto: _reference(cls) for auto, cls in classes.items()}
         _add_to_config(folder / "config.json", {"auto_map": auto_map})
-    if processor is not None and issubclass(processor, ImageProcessingMixin):
-        _add_to_config(folder / IMAGE_PROCESSOR_NAME, {"auto_map": {"AutoImageProcessor": _reference(processor)}})
-    elif processor is not None:
-        # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
-        _add_to_config(folder / "tokenizer_config.json", {"auto_map": {"AutoTokenizer": [_reference(processor), None]}})
+    for processor in processors:
+        if issubclass(processor, ProcessorMixin):
+            _add_to_config(folder / PROCESSOR_NAME, {"auto_map": {"AutoProcessor": _reference(processor)}})
+        elif issubclass(processor, ImageProcessingMixin):
+            own = {"auto_map": {"AutoImageProcessor": _reference(processor)}}
+            _add_to_config(folder / IMAGE_PROCESSOR_NAME, own)
+            if (path := folder / PROCESSOR_NAME).is_file():  # where `AutoImageProcessor` looks first
+                part = json.loads(path.read_text(encoding="utf-8"))["image_processor"]
+                _add_to_config(path, {"image_processor": part | own})
+        else:
+            # A pair for AutoTokenizer: the class in Python, the class on the Rust library.
+            names = {"AutoTokenizer": [_reference(processor), None]}
+            _add_to_config(folder / "tokenizer_config.json", {"auto_map": names})
 
 
 def _is_transformers_own(cls: type) -> bool:

@@ -24,6 +24,7 @@ from hf_lecture_models.io.task_file import read_task_file
 FACTS = "facts.json"
 # What the Hub calls tasks for which transformers 5 has no pipeline; None where it has no name either.
 _WITHOUT_PIPELINE: dict[str, tuple[str, str | None]] = {
+    "AutoModelForImageTextToText": ("image-captioning", "image-to-text"),
     "AutoModelForMaskedImageModeling": ("masked-image-modeling", None),
     "AutoModelForMultipleChoice": ("multiple-choice", "multiple-choice"),
     "AutoModelForNextSentencePrediction": ("next-sentence-prediction", None),
@@ -310,6 +311,7 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
 
 def _vocabulary_facts(processor: Any) -> dict[str, Any]:
     """Return size and policy of a tokenizer's vocabulary, and a prompt that it can read; {} for an image processor."""
+    processor = getattr(processor, "tokenizer", processor)
     if not hasattr(processor, "get_vocab"):
         return {}
     vocabulary, policy = processor.get_vocab(), vocabulary_policy(processor)

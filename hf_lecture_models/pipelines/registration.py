@@ -5,29 +5,41 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
-from transformers import AutoModelForCausalLM, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForQuestionAnswering,
+    AutoModelForSeq2SeqLM,
+)
 from transformers.pipelines import PIPELINE_REGISTRY, TokenClassificationPipeline
 
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.pipelines import extractive_question_answering, machine_translation, sentence_ranking
+from hf_lecture_models.pipelines import (
+    extractive_question_answering,
+    image_captioning,
+    machine_translation,
+    sentence_ranking,
+)
 from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.pipelines.image_captioning import ImageCaptioningPipeline
 from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 
-_PIPELINES: dict[str, tuple[Any, Any]] = {
-    sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM),
-    extractive_question_answering.TASK: (ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering),
-    machine_translation.TASK: (MachineTranslationPipeline, AutoModelForSeq2SeqLM),
+_PIPELINES: dict[str, tuple[Any, Any, str]] = {
+    sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM, "text"),
+    extractive_question_answering.TASK: (ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering, "text"),
+    machine_translation.TASK: (MachineTranslationPipeline, AutoModelForSeq2SeqLM, "text"),
+    image_captioning.TASK: (ImageCaptioningPipeline, AutoModelForImageTextToText, "multimodal"),
 }
 
 
 def register_pipelines() -> None:
     """Register our own pipelines with transformers by name; a second call changes nothing."""
-    for task, (pipeline_class, auto_class) in _PIPELINES.items():
+    for task, (pipeline_class, auto_class, kind) in _PIPELINES.items():
         if task in PIPELINE_REGISTRY.supported_tasks:
             continue
-        PIPELINE_REGISTRY.register_pipeline(task, pipeline_class=pipeline_class, pt_model=auto_class, type="text")
+        PIPELINE_REGISTRY.register_pipeline(task, pipeline_class=pipeline_class, pt_model=auto_class, type=kind)
         # With this mark `save_pretrained` would copy the class's file into the folder, which then needs
         # trust_remote_code.
         del pipeline_class._registered_impl

@@ -36,6 +36,8 @@ SMALL_BERT = {"model_type": "lecture_bert", **_SMALL}
 """The default model of recipes, which trains in minutes on a CPU; the configuration's own sizes are BERT-base's."""
 SMALL_VIT = {"model_type": "lecture_vit", **_SMALL}
 """The default model for images; the configuration's own sizes are ViT-Base's."""
+SMALL_CAPTIONER = {"model_type": "lecture_image_captioning", **_SMALL}
+"""The default model of captions; the configuration's own sizes are ViT-Base's."""
 SMALL_TRANSFORMER = {"model_type": "lecture_transformer", **_SMALL}
 """The default encoder-decoder; the configuration's own sizes are the paper's."""
 

@@ -31,7 +31,7 @@ def make_image_processor(image_size: int, num_channels: int) -> Any:
     size = {"height": image_size, "width": image_size}
     if num_channels == 3:
         return ViTImageProcessorPil(size=size, do_convert_rgb=True)
-    from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
+    from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 
     return GrayscaleImageProcessor(size=size)
 

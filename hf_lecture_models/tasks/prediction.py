@@ -100,7 +100,7 @@ class Predictor:
             raise ValueError(f"{kind} gives one tag for each word: leave --top-k out")
         if options.aggregate and form.usual:
             raise ValueError(f"{kind} finds no entities: leave --aggregate out")
-        if options.max_length is not None and self.task.items == "images":
+        if options.max_length is not None and "image" in form.fields:
             raise ValueError(f"{kind} reads no tokens: leave --max-length out")
 
     def predict(self, rows: Sequence[Mapping[str, Any]], sources: Rows | None = None) -> list[list[Result]]:

@@ -9,6 +9,7 @@ from typing import Any
 from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
+from hf_lecture_models.tasks.image_captioning import ImageCaptioning
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
@@ -39,6 +40,7 @@ TASKS: dict[str, Task[Any]] = {
         TextToText(),
         WordVectors(),
         ImageClassification(),
+        ImageCaptioning(),
         MaskedImagesTask(),
     )
 }

@@ -395,6 +395,7 @@ class Task(ABC, Generic[RecipeType]):
     def _fingerprints(self, processor: Any, data: Any, validation_data: Any, recipe: RecipeType) -> dict[str, str]:
         """Return checksums of all that the weights depend on beside the recipe, by the names that messages use."""
         name = "the tokenizer" if hasattr(processor, "get_vocab") else "the image processor"
+        name = "the processor" if hasattr(processor, "tokenizer") else name  # of images and texts
         return {
             name: fingerprint_tokenizer(processor),
             "the training data": self.fingerprint(recipe, "train", data),

@@ -188,8 +188,11 @@ def fingerprint(values: Iterable[Any]) -> str:
 def fingerprint_tokenizer(tokenizer: Any) -> str:
     """Return a checksum of all that turns texts into ids: vocabulary, merges, rules, special tokens.
 
-    For a `TokenizerPair` it covers both tokenizers, and for an image processor all its settings.
+    For a `TokenizerPair` it covers both tokenizers, for an image processor all its settings, and for a processor of
+    images and texts both parts.
     """
+    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
+        return fingerprint(map(fingerprint_tokenizer, (tokenizer.image_processor, tokenizer.tokenizer)))
     if isinstance(tokenizer, TokenizerPair):
         return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
     if not hasattr(tokenizer, "get_vocab"):

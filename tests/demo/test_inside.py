@@ -7,24 +7,29 @@ import re
 
 import pytest
 import torch
+from PIL import Image
+from transformers import pipeline
 
 from hf_lecture_models.demo.answers import LoadedModel
 from hf_lecture_models.demo.inside import (
     LECTURE_SENTENCE,
     PAIRS,
     see_attention,
+    see_caption,
     see_gradients,
     see_segmentation,
     see_smoothing,
     see_surprisal,
     see_translation,
 )
+from hf_lecture_models.demo.page import build_page, load_models
 from hf_lecture_models.demo.rendering import render_surprisal
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertModel
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator
+from tests.tasks.test_image_captioning import train, write_captions
 
 pytest.importorskip("matplotlib")
 TEXTS = [LECTURE_SENTENCE, *"\n".join(PAIRS.values()).splitlines()]
@@ -104,3 +109,19 @@ def test_a_translation_comes_with_its_alignment_where_there_is_one():
     assert "gives no attention weights from target to source" in told
     with pytest.raises(ValueError, match="is blank"):
         see_translation(LoadedModel("blind", *blind), " ", 1)
+
+
+def test_a_caption_comes_with_the_patches_of_its_words(tmp_path):
+    """On a page of its own tab, and without tabs for texts."""
+    folder = write_captions(tmp_path / "photos", [("a dark image", 0), ("a light image", 250)] * 4)
+    train(tmp_path / "model", "--train_files", str(folder), max_position_embeddings=8)
+    (loaded,) = load_models([str(tmp_path / "model")])
+    image = Image.open(folder / "0.png")
+    caption, patches = see_caption(loaded, image, 2)
+    assert pipeline("image-captioning", model=str(tmp_path / "model"))(image, num_beams=2)["generated_text"] in caption
+    assert "<svg" in drawn(patches)
+    with pytest.raises(ValueError, match="there is no image yet"):
+        see_caption(loaded, None, 1)
+    gradio = pytest.importorskip("gradio")
+    tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
+    assert tabs == ["Caption"]

@@ -18,9 +18,9 @@ from transformers import modeling_utils
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from hf_lecture_models import ElmoForTokenClassification, ElmoTokenizer, Gpt1ForCausalLM, LectureViTModel
+from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.hub.flatten import flatten
 from hf_lecture_models.io import compat
-from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 
 ROOT = Path(__file__).parents[2]
 # Old and documented: all that a module may import from transformers by itself. "*": any name that `compat` has not.
@@ -30,6 +30,8 @@ SETTLED = {
     "transformers.generation": {"GenerationMixin"},
     "transformers.generation.stopping_criteria": {"StoppingCriteria", "StoppingCriteriaList"},
     "transformers.image_processing_base": {"ImageProcessingMixin"},
+    "transformers.image_transforms": {"to_pil_image"},
+    "transformers.image_utils": {"load_image"},
     "transformers.modeling_layers": {"GradientCheckpointingLayer"},
     "transformers.modeling_outputs": {"*"},
     "transformers.modeling_utils": {"PreTrainedModel"},
@@ -38,7 +40,8 @@ SETTLED = {
     "transformers.pipelines.base": {"ChunkPipeline"},
     "transformers.processing_utils": {"*"},
     "transformers.tokenization_utils_base": {"TruncationStrategy"},
-    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PushToHubMixin", "cached_file", "is_vision_available", "logging"},
+    "transformers.utils": {"IMAGE_PROCESSOR_NAME", "PROCESSOR_NAME", "PushToHubMixin", "cached_file"}
+    | {"is_vision_available", "logging"},
     "transformers.utils.generic": {"ModelOutput", "can_return_tuple"},
     "transformers.utils.logging": {"disable_progress_bar", "is_progress_bar_enabled", "set_verbosity_error"},
     # Only in the program whose module it is.
@@ -86,7 +89,7 @@ def test_newer_versions_pass(version: str) -> None:
         (Gpt1ForCausalLM, "configuration_gpt1.Gpt1Config"),
         (Gpt1ForCausalLM, "modeling_gpt1.Gpt1ForCausalLM"),
         (ElmoForTokenClassification, "tokenization_elmo.ElmoTokenizer"),
-        (LectureViTModel, "image_processing_vit.GrayscaleImageProcessor"),
+        (LectureViTModel, "base_grayscale_images.GrayscaleImageProcessor"),
     ],
 )
 def test_published_code_names_the_version_that_it_needs(

@@ -25,12 +25,12 @@ from transformers import (
 )
 
 from hf_lecture_models import ElmoTokenizer, LectureViTConfig, LectureViTForImageClassification, RecurrentConfig
+from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.cli.app import run_verb
 from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.saved_json import FILES
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from tests.tokenization.test_every_tokenizer import TOKENIZERS
 

@@ -16,6 +16,7 @@ from tests.tasks.small_tagger import ROWS as TAGGED
 from tests.tasks.small_translator import MODELS
 from tests.tasks.small_translator import ROWS as PAIRS
 from tests.tasks.task_tests import TaskTests
+from tests.tasks.test_image_captioning import write_captions
 from tests.tasks.test_image_classification import SHAPE, write_images
 
 LINE = "the keeper reads a letter in town while one ship passes light and night falls on garden"
@@ -220,6 +221,33 @@ class TestImageClassification(ImageTests):
 class TestMaskedImages(ImageTests):
     task = TASKS["masked_images"]
     mistakes = [({"mask_probability": 0}, "mask_probability must be above 0")]
+
+
+class TestImageCaptioning(TaskTests):
+    """The data are words, each for an image with a shade of its own."""
+
+    task = TASKS["image_captioning"]
+    fields = {"model": SHAPE | {"model_type": "lecture_image_captioning", "num_channels": 1}}
+    fields["model"] |= {"max_position_embeddings": 8}
+    data = ["dark", "dim", "grey", "pale", "light", "white", "bright"]
+    mistakes = [
+        ({"model": fields["model"] | {"patch_size": 3}}, "image_size is 4; it must be a multiple of patch_size=3"),
+        ({"model": fields["model"] | {"num_channels": 2}}, "model.num_channels must be 1 or 3, not 2"),
+        ({"model": fields["model"] | {"max_position_embeddings": 5}}, "a caption of 6 tokens, and the model reads 5"),
+        ({"brightness_thresholds": [9, 3]}, "brightness_thresholds must be two rising numbers up to 255"),
+        ({"tokenizer": {"type": "unigram", "sampling": 0.2}}, "leave tokenizer.sampling out"),
+        ({"captions": "written"}, "captions must be one of templated, not 'written'"),
+        ({"validation_share": 1}, "validation_share must be below 1"),
+    ]
+    unreadable = ("damaged", "0.png cannot be read as an image")
+
+    def write(self, name: str, data: Sequence[Any]) -> str:
+        shutil.rmtree(name, ignore_errors=True)
+        if data != ["damaged"]:
+            return str(write_captions(Path(name), [(f"an image that is {w}", 36 * self.data.index(w)) for w in data]))
+        Path(name).mkdir()
+        Path(name, "0.png").write_bytes(b"no image")
+        return name
 
 
 def test_each_task_of_the_registry_is_checked() -> None:

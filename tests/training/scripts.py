@@ -19,6 +19,7 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from tests.forked_python import ForkedPython
 from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
+from tests.tasks.test_image_captioning import write_captions
 
 TRAINING = Path(__file__).parents[2] / "training"
 RECIPES = TRAINING / "recipes"
@@ -89,6 +90,15 @@ def write_recall() -> None:
     ]
     write_lines("T.jsonl", rows)
     write_lines("V.jsonl", rows[:5])
+
+
+def write_photos() -> None:
+    words = ("dark", "dim", "grey", "pale", "light", "white")
+    write_captions(Path("PHOTOS"), [(f"a {words[number % 6]} image", 40 * (number % 6)) for number in range(22)])
+    write_captions(Path("more"), [("a dark image", 0), ("a pale image", 120)])
+    (Path("more") / "2.png").write_bytes((Path("more") / "1.png").read_bytes())
+    write_captions(Path("none"), [("a dark image", 0)])
+    (Path("none") / "metadata.csv").unlink()
 
 
 def write_classifier() -> None:
@@ -254,6 +264,35 @@ SCRIPTS: dict[str, Script] = {
                 "row 1 has 5 tokens, and the model reads at most 4",
             ),
             (["--train_siez", "3"], "no field train_siez; did you mean train_size?"),
+        ],
+    ),
+    "captioning": Script(
+        TASKS["image_captioning"],
+        write_photos,
+        [
+            *("--train_files", "PHOTOS", "--validation_share", "0.2", "--epochs", "6", "--batch_size", "8"),
+            *(
+                "--model",
+                "{model_type: lecture_image_captioning, image_size: 4, patch_size: 2, num_channels: 1, "
+                "hidden_size: 8, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 8, "
+                "max_position_embeddings: 6, hidden_dropout_prob: 0}",
+            ),
+            *("--evaluate_every", "4", "--save_every", "2"),
+        ],
+        [],
+        ["--accumulation_steps", "2"],
+        "validation_exact_match",
+        [
+            (
+                ["--train_files", "more"],
+                "3 image(s), and its metadata.csv 2 row(s): it has no caption of 2.png",
+            ),
+            (["--train_files", "none"], "none has no metadata.csv; write one with the columns file_name and text"),
+            (["--model.max_position_embeddings", "3"], "a caption of 4 tokens, and the model reads 3 at most"),
+            (["--model.image_size", "5"], "image_size is 5; it must be a multiple of patch_size=2"),
+            (["--captions", "templated"], "holds no folder; put the images of each class into a folder"),
+            (["--encoder_from_pretrained", "none"], "none"),
+            (["--num_beam", "3"], "no field num_beam; did you mean num_beams?"),
         ],
     ),
     "span_corruption": Script(

@@ -155,6 +155,46 @@ class Seq2SeqLMHead(ModelHead):
         return GenerationMixin.compute_transition_scores(of_target, *args, **kwargs)
 
 
+class ImageSeq2SeqLMHead(Seq2SeqLMHead):
+    """P(y_t | image, y_1 ... y_{t-1}): the head of encoder-decoders whose source is an image.
+
+    Its `forward` takes `pixel_values` (batch, channels, height, width) in place of `input_ids` and `attention_mask`,
+    for all patches are real. There is one vocabulary, the target's, and `lm_head` has no bias.
+    """
+
+    def add_layers(self, config: Any) -> None:
+        """Build `lm_head`, whose matrix is that of the target's word vectors with `tie_word_embeddings`."""
+        self.lm_head = nn.Linear(config.output_size, config.vocab_size, bias=False)
+        self._tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def forward(
+        self,
+        pixel_values: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        past_key_values: Cache | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int | Tensor = 0,
+        **kwargs: Any,
+    ) -> Seq2SeqLMOutput:
+        """Predict the next target token at each position; arguments and outputs are those of the class's docstring."""
+        return super().forward(
+            pixel_values=pixel_values,
+            decoder_input_ids=decoder_input_ids,
+            decoder_attention_mask=decoder_attention_mask,
+            encoder_outputs=encoder_outputs,
+            past_key_values=past_key_values,
+            decoder_inputs_embeds=decoder_inputs_embeds,
+            labels=labels,
+            use_cache=use_cache,
+            logits_to_keep=logits_to_keep,
+            **kwargs,
+        )
+
+
 def shift_right(labels: Tensor, start_token_id: int, pad_token_id: int) -> Tensor:
     """`start_token_id`, then each row of `labels` (batch, target) but its last, with padding in the place of -100.
 

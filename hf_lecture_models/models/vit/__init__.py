@@ -36,7 +36,7 @@ register(
     official_weights,
 )
 if is_vision_available():  # Pillow is there
-    from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
+    from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 
     AutoImageProcessor.register(LectureViTConfig, image_processor_classes={"pil": GrayscaleImageProcessor})
     # Pipelines ask for a processor of videos too, and would take the code of an exported image processor for one.

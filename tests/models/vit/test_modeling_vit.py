@@ -29,8 +29,8 @@ from hf_lecture_models import (
     LectureViTForMaskedPatchPrediction,
     LectureViTModel,
 )
+from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.layers.patches import interpolate_positions, mean_colors
-from hf_lecture_models.models.vit.image_processing_vit import GrayscaleImageProcessor
 from tests.model_tests import (
     HeadTests,
     ImageClassifierTests,

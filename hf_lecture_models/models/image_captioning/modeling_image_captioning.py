@@ -1,0 +1,226 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Image captioning: a Vision Transformer reads an image, and a decoder attends to its patches and writes a caption.
+
+Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3 (decoder and cross-attention); Dosovitskiy et al.,
+"An image is worth 16x16 words: Transformers for image recognition at scale", 2020, section 3.1 (encoder); the idea that
+each word of a caption attends to regions of the image: Xu et al., "Show, attend and tell: neural image caption
+generation with visual attention", ICML 2015. Slides R:1130-1144, cross-attention across modalities.
+
+With the pixels x_1, ..., x_N of the patches of an image and the tokens y_0 ... y_n of a caption, y_0 the start:
+
+    e = [x_class; E x_1; ...; E x_N] + E_pos                          the encoder, K blocks; its equations (1) to (4)
+    e' = e + Attention(LN_1(e)),  e ← e' + FFN(LN_2(e'));  e ← LN(e)  are those of `models/vit/modeling_vit.py`
+
+    h_t = w_{y_t} + p_t                                               the decoder, K' blocks; w and p are trained
+    n = h + Masked(LN_1(h)),  c = n + Cross(LN_2(n), e),  h ← c + FFN(LN_3(c))
+    P(y_{t+1} | image, y_0 ... y_t) = softmax(W LN(h_t))              W: the vectors w
+
+    Attention, Masked, Cross: o_t = W_o [Σ_s a_t[s] v_s of each head] + b_o,  a_t = softmax_s(q_t · k_s / √head_dim)
+    Attention: all s of the image; Masked: s ≤ t of the caption
+    Cross: q_t = W_q LN_2(n_t) + b_q of the caption, k_s = W_k e_s + b_k and v_s = W_v e_s + b_v of the image
+    FFN(n) = W_2 GELU(W_1 n + b_1) + b_2,  GELU(x) = x Φ(x)
+    LN(x) = γ ⊙ (x - mean(x)) / √(var(x) + ε) + β
+
+In Cross, s goes over 1 + N positions, the states of [CLS] and of all patches: the slide's L' is the length of the
+image, whatever the length n of the caption. The norm comes before each sublayer in both parts, as in ViT and GPT-2.
+
+Dropout acts on the first e and h, on the weights a_t, and on what each sublayer adds.
+
+Deviations:
+- From the slides: R:1144 gives keys and values the decoder's length; they have the encoder's, L'.
+- From Vaswani et al.: the norms come first, positions are trained, and word vectors are not multiplied by √d.
+- From Xu et al.: their image is the grid of a convolutional network, their decoder an LSTM with additive attention to
+  it; here both are Transformers, and every layer and head has weights of its own.
+- Not in the papers: initial weights, normal with a standard deviation of 0.02, drawn again beyond 0.04.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.generation import GenerationMixin
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
+
+from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_stacks import DecoderStack
+from hf_lecture_models.base.encoder_decoder import as_encoded, joined_outputs
+from hf_lecture_models.base.heads.seq2seq_lm import ImageSeq2SeqLMHead
+from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings
+from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.cross_attention import CrossAttention
+from hf_lecture_models.layers.patches import check_images
+from hf_lecture_models.layers.position_wise import PositionWise
+from hf_lecture_models.layers.positions import LearnedPositions
+from hf_lecture_models.models.image_captioning.configuration_image_captioning import ImageCaptioningConfig
+
+
+class CaptionBlock(GradientCheckpointingLayer):
+    """n = h + Masked(LN_1(h)); c = n + Cross(LN_2(n), e); h = c + FFN(LN_3(c))."""
+
+    def __init__(self, config: ImageCaptioningConfig, layer_index: int):
+        super().__init__()
+        width, eps, dropout = config.hidden_size, config.layer_norm_eps, config.attention_probs_dropout_prob
+        heads = config.decoder_attention_heads or config.num_attention_heads
+        inner = config.decoder_ffn_dim or config.intermediate_size
+        self.attention_norm = nn.LayerNorm(width, eps)
+        self.self_attn = CausalSelfAttention(width, heads, dropout, layer_index)
+        self.cross_attention_norm = nn.LayerNorm(width, eps)
+        self.cross_attn = CrossAttention(width, heads, dropout, layer_index)
+        self.ffn_norm = nn.LayerNorm(width, eps)
+        self.ffn = PositionWise(width, inner, ACTIVATIONS[config.hidden_act]())
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(
+        self, h: Tensor, masked: AttentionKernel, image: Tensor, cross: AttentionKernel, past_key_values: Any = None
+    ) -> Tensor:
+        """Return the next state, (batch, target, hidden); `image` is e, (batch, 1 + patches, hidden)."""
+        seen = None if past_key_values is None else past_key_values.self_attention_cache  # of the caption
+        n = h + self.dropout(self.self_attn(self.attention_norm(h), masked, seen)[0])
+        c = n + self.dropout(self.cross_attn(self.cross_attention_norm(n), image, cross, past_key_values)[0])
+        return c + self.dropout(self.ffn(self.ffn_norm(c)))
+
+
+class ImageCaptioningPreTrainedModel(BidirectionalPreTrainedModel):
+    """The base class of encoder, decoder, and the models of both."""
+
+    config: ImageCaptioningConfig
+    main_input_name = "pixel_values"
+    input_modalities = ["image"]
+    _no_split_modules = ["ImageEmbeddings"]
+
+
+class CaptionEncoder(ImageCaptioningPreTrainedModel):
+    """Read images: `last_hidden_state` (batch, 1 + patches, hidden) is e after the last norm, [CLS] first."""
+
+    def __init__(self, config: ImageCaptioningConfig):
+        super().__init__(config)
+        self.embeddings = ImageEmbeddings(config, use_mask_token=False)
+        self.layers = nn.ModuleList(ImageBlock(config) for _ in range(config.num_hidden_layers))
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.post_init()
+
+    @model_forward
+    def forward(
+        self, pixel_values: Tensor, interpolate_pos_encoding: bool | None = None, **kwargs: Any
+    ) -> BaseModelOutput:
+        """Read images (batch, num_channels, height, width)."""
+        size = None if interpolate_pos_encoding else self.config.image_size
+        check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
+        e = self.embeddings(pixel_values, None)
+        # All patches are real, and flex attention's own mask has a fixed size.
+        name, options = self.attention_choice(kwargs)
+        attention = bidirectional_attention(name, e, **options)._replace(mask=None)
+        for layer in self.layers:
+            e = layer(e, attention)
+        return BaseModelOutput(last_hidden_state=self.norm(e))
+
+
+class CaptionDecoder(ImageCaptioningPreTrainedModel, DecoderStack):
+    """Read the caption so far, and the image."""
+
+    main_input_name = "input_ids"
+    input_modalities = ["text"]
+
+    def __init__(self, config: ImageCaptioningConfig):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.position_encoding = LearnedPositions(config.max_position_embeddings, config.hidden_size)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        count = config.decoder_layers or config.num_hidden_layers
+        self.layers = nn.ModuleList(CaptionBlock(config, index) for index in range(count))
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.post_init()
+
+    def read(
+        self, text: TextInputs, source: Tensor, source_mask: Tensor | None, cache: EncoderDecoderCache | None
+    ) -> Tensor:
+        """Return LN(h) of each token after the last block, (batch, target, hidden)."""
+        h, _ = self.position_encoding(text.words, text.positions, text.positions)
+        h = self.dropout(h)
+        masked, cross = text.attention(h), text.cross_attention(h)
+        for layer in self.layers:
+            h = layer(h, masked, source, cross, past_key_values=cache)
+        return self.norm(h)
+
+
+class ImageCaptioningModel(ImageCaptioningPreTrainedModel):
+    """Encoder and decoder.
+
+    `forward` reads images `pixel_values` (batch, num_channels, height, width) of `image_size`; of another size, in
+    multiples of `patch_size`, with `interpolate_pos_encoding=True`; or `encoder_outputs` in their place. Of the
+    captions it reads `decoder_input_ids` (batch, target), which begin with the start token, or `decoder_inputs_embeds`,
+    with `decoder_attention_mask` (batch, seen + target), and continues from `past_key_values`, an
+    `EncoderDecoderCache`.
+
+    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, hidden_size), `past_key_values`,
+    `encoder_last_hidden_state` (batch, 1 + patches, hidden_size), and on request the states and weights of both parts;
+    `cross_attentions` are (batch, heads, target, 1 + patches) of each layer, [CLS] first.
+
+    >>> import torch
+    >>> model = ImageCaptioningModel(ImageCaptioningConfig(image_size=8, patch_size=4, hidden_size=12, vocab_size=9))
+    >>> model(torch.zeros(1, 3, 8, 8), decoder_input_ids=torch.tensor([[0, 5]])).last_hidden_state.shape
+    torch.Size([1, 2, 12])
+    """
+
+    _can_record_outputs: Any = {}  # encoder and decoder record their own
+
+    def __init__(self, config: ImageCaptioningConfig):
+        super().__init__(config)
+        self.encoder, self.decoder = CaptionEncoder(config), CaptionDecoder(config)
+        self.post_init()
+
+    @model_forward
+    def forward(
+        self,
+        pixel_values: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        past_key_values: Cache | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        interpolate_pos_encoding: bool | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Read the images, unless the encoder's outputs for them are given, and the captions."""
+        kwargs["return_dict"] = True
+        if encoder_outputs is None:
+            encoded = self.encoder(pixel_values, interpolate_pos_encoding, **kwargs)
+        else:
+            encoded = as_encoded(encoder_outputs)
+        decoded = self.decoder(
+            decoder_input_ids,
+            decoder_attention_mask,
+            encoder_hidden_states=encoded.last_hidden_state,
+            past_key_values=past_key_values,
+            inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            **kwargs,
+        )
+        return joined_outputs(encoded, decoded)
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the word vectors of captions."""
+        return self.decoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the word vectors of captions."""
+        self.decoder.embed_tokens = value  # type: ignore[assignment]
+
+
+class ImageCaptioningForConditionalGeneration(ImageSeq2SeqLMHead, ImageCaptioningPreTrainedModel, GenerationMixin):
+    """The next token of a caption, given the image; `generate(pixel_values)` writes captions.
+
+    >>> import torch
+    >>> shape = {"image_size": 8, "patch_size": 4, "hidden_size": 12, "vocab_size": 9}
+    >>> config = ImageCaptioningConfig(**shape, decoder_start_token_id=1, pad_token_id=0)
+    >>> model = ImageCaptioningForConditionalGeneration(config)
+    >>> model(torch.zeros(1, 3, 8, 8), labels=torch.tensor([[5, 2]])).logits.shape
+    torch.Size([1, 2, 9])
+    """
+
+    base_model_class = ImageCaptioningModel

@@ -1,0 +1,120 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`pipeline("image-captioning")`: write captions of images.
+
+transformers 4 had it as `image-to-text`; in transformers 5, `image-text-to-text` asks for a prompt. This file travels
+with exported models.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from transformers.image_transforms import to_pil_image
+from transformers.image_utils import load_image
+from transformers.pipelines import Pipeline
+
+from hf_lecture_models.evaluation.captions import Caption, caption_pixels
+
+TASK = "image-captioning"
+_BATCH_SIZE = 64
+
+
+class ImageCaptioningPipeline(Pipeline):
+    """Write captions with a model that `AutoModelForImageTextToText` loads and that needs no prompt.
+
+        captioner = pipeline("image-captioning", model=folder)
+        captioner("shirt.png")                                # {"generated_text": "a dark shirt ..."}
+        captioner([image, "shoe.png"], batch_size=8)          # a list
+        captioner(image, num_beams=3, num_return_sequences=3)     # a list, best first, each with a score
+
+    An image is a path, an address, a Pillow image or an array of eight bits a channel. Options, at construction or per
+    call, are `batch_size` (64 images), `max_new_tokens` and others of `model.generate`, such as `num_beams`; the
+    defaults are those of generation_config.json. A caption does not depend on the other images in its batch.
+
+    >>> from PIL import Image
+    >>> from transformers import pipeline
+    >>> from hf_lecture_models import ImageCaptioningConfig, ImageCaptioningForConditionalGeneration, WordTokenizer
+    >>> from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
+    >>> tokenizer = WordTokenizer.train(["a dark shirt"], add_bos_token=False, add_eos_token=True, progress=False)
+    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
+    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
+    >>> shape = {"image_size": 8, "patch_size": 4, "num_channels": 1, "hidden_size": 12, "num_hidden_layers": 1}
+    >>> model = ImageCaptioningForConditionalGeneration(ImageCaptioningConfig(**shape, **ids))
+    >>> processor = GrayscaleImageProcessor(size={"height": 8, "width": 8})
+    >>> captioner = pipeline("image-captioning", model=model, tokenizer=tokenizer, image_processor=processor)
+    >>> list(captioner(Image.new("L", (8, 8)), max_new_tokens=3))
+    ['generated_text']
+
+    Raises:
+        TypeError: an input is not an image.
+        ValueError: an image cannot be read, or an option has a wrong value.
+    """
+
+    _load_tokenizer: Any = True
+    _load_image_processor: Any = True
+    _load_processor: Any = False
+    _load_feature_extractor: Any = False
+
+    def __call__(  # type: ignore[override]
+        self, inputs: Any, batch_size: int | None = None, **kwargs: Any
+    ) -> Any:
+        """Write a caption of an image, or of each of several; a generator or a data set gives an iterator."""
+        size = batch_size or self._batch_size or _BATCH_SIZE
+        options = {**self._forward_params, **kwargs, "batch_size": size}
+
+        def run(images: list[Any]) -> list[Any]:
+            return self.postprocess(self.forward(self.preprocess(images), **options)) if images else []
+
+        if isinstance(inputs, str) or hasattr(inputs, "convert") or hasattr(inputs, "shape"):
+            return run([inputs])[0]
+        if isinstance(inputs, list | tuple):
+            return run(list(inputs))
+        if not isinstance(inputs, Iterable):
+            raise TypeError(f"{TASK} takes an image or several, not {type(inputs).__name__}")
+        return (result for chunk in _chunks(inputs, size) for result in run(chunk))
+
+    def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        return {}, options, {}
+
+    def preprocess(self, images: list[Any]) -> dict[str, Any]:  # type: ignore[override]
+        """Return `pixel_values` of all images."""
+        image_processor: Any = self.image_processor
+        pixels = [image_processor(_opened(image), return_tensors="pt").pixel_values for image in images]
+        return {"pixel_values": torch.cat(pixels)}
+
+    def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
+        return {"found": caption_pixels(self.model, self.tokenizer, input_tensors["pixel_values"], **options)}
+
+    def postprocess(self, model_outputs: Any) -> list[Any]:  # type: ignore[override]
+        """Return a result for each image, or a list of results if there are several captions of it."""
+        entries = [[_entry(one) for one in captions] for captions in model_outputs["found"]]
+        return [own[0] if len(own) == 1 else own for own in entries]
+
+
+def _opened(image: Any) -> Any:
+    """Return the Pillow image of a path, an address, a Pillow image, or an array of 1 or 3 channels, first or last."""
+    if isinstance(image, str) or hasattr(image, "convert"):
+        return load_image(image) if isinstance(image, str) else image
+    if not hasattr(image, "shape"):
+        raise TypeError(f"{TASK} takes paths, Pillow images and arrays, and one of them is a {type(image).__name__}")
+    array = np.asarray(image)
+    if array.ndim == 3 and array.shape[2] not in (1, 3):
+        array = np.moveaxis(array, 0, 2)
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)):
+        raise ValueError(
+            f"an array of shape {tuple(image.shape)} and type {array.dtype} is no image: give bytes (uint8), (height, "
+            "width) or with an axis of 1 or 3 channels"
+        )
+    return to_pil_image(array[..., None] if array.ndim == 2 else array, do_rescale=False)
+
+
+def _entry(one: Caption) -> dict[str, Any]:
+    return {"generated_text": one.text} | ({} if one.score is None else {"score": one.score})
+
+
+def _chunks(images: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    rest = iter(images)
+    while chunk := list(islice(rest, size)):
+        yield chunk
