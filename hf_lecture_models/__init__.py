@@ -49,6 +49,12 @@ from hf_lecture_models.models.gpt1 import (
     Gpt1ForSequenceClassification,
     Gpt1Model,
 )
+from hf_lecture_models.models.graves import (
+    GravesConfig,
+    GravesForSequencePrediction,
+    JointGaussianConfig,
+    JointGaussianForSequencePrediction,
+)
 from hf_lecture_models.models.ngram import NGramConfig, NGramForCausalLM
 from hf_lecture_models.models.padded_mlp import (
     LayerPerInputConfig,
@@ -133,6 +139,10 @@ __all__ = [
     "Gpt1ForMultipleChoice",
     "Gpt1ForSequenceClassification",
     "Gpt1Model",
+    "GravesConfig",
+    "GravesForSequencePrediction",
+    "JointGaussianConfig",
+    "JointGaussianForSequencePrediction",
     "LayerPerInputConfig",
     "LayerPerInputForSequenceClassification",
     "LayerPerInputModel",
