@@ -23,6 +23,7 @@ which sums to 1 over the grid, so that -log_2 P(x) is the length of a code.
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -50,7 +51,9 @@ class GaussianMixture:
         return components * (1 + 2 * size)
 
     @classmethod
-    def from_outputs(cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float):
+    def from_outputs(
+        cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float
+    ) -> Self:
         """Return the mixture of a network's outputs (..., num_outputs): π̂, then μ̂, then σ̂.
 
         π = softmax(π̂), μ = μ̂, σ = σ_floor + exp(σ̂).
@@ -110,7 +113,9 @@ class UnitVariance(GaussianMixture):
         return size
 
     @classmethod
-    def from_outputs(cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float):
+    def from_outputs(
+        cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float
+    ) -> Self:
         """Return the Gaussian around a network's outputs (..., size)."""
         means = outputs.unsqueeze(-2)
         return cls(torch.zeros_like(means[..., 0]), means, torch.ones_like(means))
@@ -130,7 +135,9 @@ class BivariateMixture(GaussianMixture):
         return super().num_outputs(components, size) + components
 
     @classmethod
-    def from_outputs(cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float):
+    def from_outputs(
+        cls, outputs: Tensor, components: int, size: int, sigma_floor: float, max_correlation: float
+    ) -> Self:
         """Return the mixture of outputs π̂, μ̂, σ̂ and, last, ρ̂: ρ = ρ_max tanh(ρ̂)."""
         first, last = outputs.split((outputs.shape[-1] - components, components), -1)
         plain = GaussianMixture.from_outputs(first, components, size, sigma_floor, max_correlation)

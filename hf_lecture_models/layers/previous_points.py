@@ -14,11 +14,11 @@ class History(NamedTuple):
 
     Attributes:
         points: (batch, order, n), the newest last; zeros where there were fewer.
-        count: (batch, 1), how many of them there are.
+        known: (batch, 1), how many of them there are.
     """
 
     points: Tensor
-    count: Tensor
+    known: Tensor
 
 
 def empty_history(points: Tensor, order: int) -> History:
@@ -55,9 +55,9 @@ def previous_points(points: Tensor, mask: Tensor | None, before: History) -> tup
     rank = real.long().cumsum(1) - real.long()  # real points before each
     newest_first = torch.arange(order - 1, -1, -1, device=points.device)
     windows = _rows(known, (rank.unsqueeze(-1) + newest_first).flatten(1)).view(batch, seq, order, size)
-    read, count = real.long().sum(1, keepdim=True), before.count.long()
+    read, count = real.long().sum(1, keepdim=True), before.known.long()
     last = _rows(known, read + torch.arange(order, device=points.device))
-    after = History(last, (count + read).clamp(max=order).to(before.count.dtype))
+    after = History(last, (count + read).clamp(max=order).to(before.known.dtype))
     return windows, (count + rank).clamp(max=order), after
 
 

@@ -63,7 +63,7 @@ class SequencePredictionHead:
             raise ValueError(f"points must be a tensor of floating numbers, (batch, seq, {width}), not {what}")
         if points.shape[-1] != width or points.shape[1] == 0:
             raise ValueError(
-                f"points have shape {tuple(points.shape)}; this model needs (batch, seq, {width}), of at least one point"
+                f"points have shape {tuple(points.shape)}; this model needs (batch, seq, {width}), at least one point"
                 f"{', the pen (0 or 1) last' if self.config.has_pen else ''}"
             )
         if mask is not None:

@@ -44,7 +44,8 @@ def estimate(model: JointGaussianForSequencePrediction, sequences: Sequence[Tens
         ValueError: points are NaN, infinite or of another width, or no sequence is longer than `order`.
     """
     config, joint = model.config, model.joint
-    total, products, windows = 0.0, 0.0, 0
+    total, windows = torch.zeros(config.joint_size, dtype=torch.float64), 0
+    products = total.outer(total)
     lifted, points = 0.0, 0
     for sequence in sequences:
         scaled = model.scaled_points(sequence.double().unsqueeze(0), None)

@@ -30,7 +30,7 @@ Deviations:
   component without a floor grows narrower for ever.
 - No peephole connections in the LSTM. Its gradients are not clipped, the output's are.
 - The loss is a mean over points, the paper's a sum over a sequence. It has the data's own order of numbers, pen last.
-- Slide N s14 writes P(x_{t+1} | y_t), as here: the point after t, given what the network has made of all points up to t.
+- Slide N s14 writes P(x_{t+1} | y_t), with x_t the input at step t; here ŷ_t predicts x_t from x_{t-1} and before.
 """
 
 from typing import Any
@@ -118,7 +118,8 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         before = before.squeeze(2).to(self.dtype)  # x_{t-1}, (batch, seq, numbers)
         if self.training and torch.is_grad_enabled():
             before.requires_grad_()  # checkpointing with use_reentrant gives no gradients to a layer without it
-        hidden, after = [], []
+        hidden: list[Tensor] = []
+        after: list[Any] = []
         for layer, state in zip(self.layers, states, strict=True):
             h, state = layer(torch.cat((before, *hidden[-1:]), -1), state, mask)
             hidden.append(h)
