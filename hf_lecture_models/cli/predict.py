@@ -119,6 +119,9 @@ def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
     if not predictor.form.usual and not aggregate:
         print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))
         return
-    lines = [f"{one['label']}\t{one['score']:.4f}\t{predictor.task.line_of(result, one)}" for one in found]
+    lines = [
+        (f"{one['label']}\t{one['score']:.4f}\t" if "label" in one else "") + predictor.task.line_of(result, one)
+        for one in found
+    ]
     shown = "\n".join(" ".join(line.split("\n")) for line in lines)
     print(f"{shown}\n".lstrip("\n") if aggregate else shown)

@@ -75,11 +75,11 @@ class SequencePredictionHead:
         scaled = torch.cat(((points[..., :size] - self.config.shift) / self.config.scale, points[..., size:]), -1)
         return scaled if mask is None else scaled.masked_fill(~mask.unsqueeze(-1), 0.0)
 
-    def point_losses(self, logits: Tensor, scaled: Tensor) -> Tensor:
+    def point_losses(self, logits: Tensor, scaled: Tensor, with_pen: bool = True) -> Tensor:
         """Return -ln p of each point (batch, seq), float32: of its coordinates, and of its pen."""
         mixture, pen = self.distribution(logits.float())
         losses = -mixture.log_density(scaled[..., : self.config.point_size].float())
-        return losses if pen is None else losses + _pen_losses(pen, scaled)
+        return losses if pen is None or not with_pen else losses + _pen_losses(pen, scaled)
 
     def loss(
         self, logits: Tensor, scaled: Tensor, mask: Tensor | None, labels: Tensor, num_items: Tensor | int | None
@@ -101,10 +101,14 @@ class SequencePredictionHead:
         return mean_over_items(losses.where(counted, 0.0).sum(), counted.sum(), num_items)
 
     @torch.no_grad()
-    def log_density(self, points: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Return ln p of each point given those before it, (batch, seq), in nats; 0 at padding."""
+    def log_density(self, points: Tensor, attention_mask: Tensor | None = None, with_pen: bool = True) -> Tensor:
+        """Return ln p of each point given those before it, (batch, seq), in nats; 0 at padding.
+
+        Args:
+            with_pen: of the whole point; False: of its coordinates alone.
+        """
         logits, scaled, mask = self._read(points, attention_mask)
-        found = -self.point_losses(logits, scaled)
+        found = -self.point_losses(logits, scaled, with_pen)
         return found if mask is None else found.masked_fill(~mask, 0.0)
 
     @torch.no_grad()
