@@ -3,62 +3,39 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 
-class History(NamedTuple):
-    """The last points that were read.
+def previous_points(points: Tensor, mask: Tensor | None, before: Tensor) -> tuple[Tensor, Tensor]:
+    """Return for each point the real points before it, and the last points of all.
 
-    Attributes:
-        points: (batch, order, n), the newest last; zeros where there were fewer.
-        known: (batch, 1), how many of them there are.
-    """
-
-    points: Tensor
-    known: Tensor
-
-
-def empty_history(points: Tensor, order: int) -> History:
-    """Return the history at the beginning of sequences of points (batch, seq, n)."""
-    batch, _, size = points.shape
-    return History(points.new_zeros(batch, order, size), points.new_zeros(batch, 1))
-
-
-def previous_points(points: Tensor, mask: Tensor | None, before: History) -> tuple[Tensor, Tensor, History]:
-    """Return for each point the points before it.
-
-    >>> points = torch.tensor([[[3.0], [0.0], [5.0]]])
-    >>> mask = torch.tensor([[True, False, True]])
-    >>> windows, available, history = previous_points(points, mask, empty_history(points, order=1))
-    >>> windows.flatten().tolist()[::2], available.flatten().tolist()[::2], history.points.flatten().tolist()
-    ([0.0, 3.0], [0, 1], [5.0])
+    >>> points, mask = torch.tensor([[[3.0], [0.0], [5.0]]]), torch.tensor([[True, False, True]])
+    >>> windows, last = previous_points(points, mask, before=torch.zeros(1, 1, 1))
+    >>> windows.flatten().tolist()[::2], last.flatten().tolist()
+    ([0.0, 3.0], [5.0])
 
     Args:
         points: (batch, seq, n).
         mask: (batch, seq) bool, True = real point; None where all are.
-        before: the last points of earlier calls.
+        before: (batch, order, n), the last points of earlier calls, the newest last; zeros at the beginning.
 
     Returns:
-        The `order` real points before each, the newest first, (batch, seq, order, n), zeros where there are fewer; how
-        many there are, (batch, seq); and the history after these points.
+        The `order` points before each, the newest first, (batch, seq, order, n); and what `before` is for the next
+        call.
     """
     batch, seq, size = points.shape
-    order = before.points.shape[1]
+    order = before.shape[1]
     real = torch.ones(batch, seq, dtype=torch.bool, device=points.device) if mask is None else mask
     if mask is not None:  # the real points to the front
         to_front = (~mask).long().argsort(dim=1, stable=True)
         points = points.gather(1, to_front.unsqueeze(-1).expand(-1, -1, size))
-    known = torch.cat((before.points.to(points.dtype), points), 1)
+    known = torch.cat((before.to(points.dtype), points), 1)
     rank = real.long().cumsum(1) - real.long()  # real points before each
     newest_first = torch.arange(order - 1, -1, -1, device=points.device)
     windows = _rows(known, (rank.unsqueeze(-1) + newest_first).flatten(1)).view(batch, seq, order, size)
-    read, count = real.long().sum(1, keepdim=True), before.known.long()
-    last = _rows(known, read + torch.arange(order, device=points.device))
-    after = History(last, (count + read).clamp(max=order).to(before.known.dtype))
-    return windows, (count + rank).clamp(max=order), after
+    last = _rows(known, real.long().sum(1, keepdim=True) + torch.arange(order, device=points.device))
+    return windows, last
 
 
 def _rows(values: Tensor, places: Tensor) -> Tensor:

@@ -29,8 +29,8 @@ class JointGaussianConfig(PointSequenceConfig):
 
     @property
     def joint_size(self) -> int:
-        """Numbers of a point and the points before it."""
-        return (self.order + 1) * self.point_size
+        """Numbers of a point's coordinates and the points before it."""
+        return self.point_size + self.order * self.point_width
 
     def check_fields(self) -> None:
         """Refuse a covariance that is too large."""
@@ -38,5 +38,5 @@ class JointGaussianConfig(PointSequenceConfig):
         if self.joint_size > 2**13:
             raise ValueError(
                 f"JointGaussianConfig.order is {self.order} with point_size={self.point_size}: a covariance of "
-                f"{self.joint_size} numbers; lower order, so that (order + 1) * point_size is at most {2**13}"
+                f"{self.joint_size} numbers; lower order, for at most {2**13}"
             )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.previous_points import empty_history, previous_points
+from hf_lecture_models.layers.previous_points import previous_points
 from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGaussianConfig
 from hf_lecture_models.models.graves.modeling_joint_gaussian import JointGaussianForSequencePrediction
 
@@ -24,8 +24,7 @@ def fit(
     ([2.0], [[1.0]])
 
     Raises:
-        ValueError: there are no points, they are NaN, infinite or of unequal widths, or no sequence is longer than
-            `order`.
+        ValueError: there are no points, or they are NaN, infinite or of unequal widths.
     """
     points = [torch.as_tensor(sequence, dtype=torch.float64) for sequence in sequences]
     if not points or any(own.dim() != 2 or own.shape[1] != points[0].shape[-1] or not len(own) for own in points):
@@ -41,25 +40,20 @@ def estimate(model: JointGaussianForSequencePrediction, sequences: Sequence[Tens
     """Set the model's μ, Σ and pen from sequences (points, numbers) in the data's units.
 
     Raises:
-        ValueError: points are NaN, infinite or of another width, or no sequence is longer than `order`.
+        ValueError: points are NaN, infinite or of another width.
     """
     config, joint = model.config, model.joint
-    total, windows = torch.zeros(config.joint_size, dtype=torch.float64), 0
+    total, lifted, number = torch.zeros(config.joint_size, dtype=torch.float64), 0.0, 0
     products = total.outer(total)
-    lifted, points = 0.0, 0
     for sequence in sequences:
         scaled = model.scaled_points(sequence.double().unsqueeze(0), None)
-        x = scaled[..., : config.point_size]
-        y, known, _ = previous_points(x, None, empty_history(x, config.order))
-        full = known[0] == config.order
-        z = torch.cat((x[0, full], y[0, full].flatten(1)), 1)
-        total, products, windows = total + z.sum(0), products + z.T @ z, windows + len(z)
-        lifted, points = lifted + scaled[..., -1].sum().item(), points + scaled.shape[1]
-    if not windows:
-        raise ValueError(f"no sequence is longer than order={config.order}: lower it, or give longer sequences")
-    mean = total / windows
-    covariance = products / windows - mean[:, None] * mean + config.ridge * torch.eye(config.joint_size)
+        y, _ = previous_points(scaled, None, scaled.new_zeros(1, config.order, config.point_width))
+        z = torch.cat((scaled[0, :, : config.point_size], y[0].flatten(1)), 1)
+        total, products, number = total + z.sum(0), products + z.T @ z, number + len(z)
+        lifted += scaled[..., -1].sum().item()
+    mean = total / number
+    covariance = products / number - mean[:, None] * mean + config.ridge * torch.eye(config.joint_size)
     joint.mean.copy_(mean)
     joint.covariance.copy_(covariance)
     if config.has_pen:  # as if one more point had each value: a pen that never moves keeps a density
-        joint.pen_rate.fill_((lifted + 1) / (points + 2))
+        joint.pen_rate.fill_((lifted + 1) / (number + 2))

@@ -43,7 +43,7 @@ from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionH
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
 from hf_lecture_models.layers.gaussian_mixture import BivariateMixture, GaussianMixture, UnitVariance
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.previous_points import History, empty_history, previous_points
+from hf_lecture_models.layers.previous_points import previous_points
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
 from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 from hf_lecture_models.models.graves.configuration_graves import GravesConfig
@@ -113,8 +113,8 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         x = self.scaled_points(points, mask)
         batch, seq, width = x.shape
         sizes = [(batch, self.config.hidden_size)] * 2
-        *states, last = carried_states(past_key_values, [*[sizes] * len(self.layers), [(batch, 1, width), (batch, 1)]])
-        before, _, last = previous_points(x, mask, empty_history(x, 1) if last is None else History(*last))
+        *states, last = carried_states(past_key_values, [*[sizes] * len(self.layers), [(batch, 1, width)]])
+        before, newest = previous_points(x, mask, x.new_zeros(batch, 1, width) if last is None else last[0])
         before = before.squeeze(2).to(self.dtype)  # x_{t-1}, (batch, seq, numbers)
         if self.training and torch.is_grad_enabled():
             before.requires_grad_()  # checkpointing with use_reentrant gives no gradients to a layer without it
@@ -128,7 +128,7 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         return SequencePredictionOutput(
             loss=None if labels is None else self.loss(y, x, mask, labels, num_items_in_batch),
             logits=y,
-            past_key_values=RecurrentCache.after(past_key_values, [*after, tuple(last)], seq) if use_cache else None,
+            past_key_values=RecurrentCache.after(past_key_values, [*after, (newest,)], seq) if use_cache else None,
         )
 
     def distribution(self, logits: Tensor) -> tuple[GaussianMixture, Tensor | None]:

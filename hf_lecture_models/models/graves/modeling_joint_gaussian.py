@@ -1,10 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The joint Gaussian: a point given the points before it, by one mean and one covariance of maximum likelihood.
 
-Slide N s15 (Härdle and Simar, "Applied multivariate statistical analysis", as the slide cites it). With the points x of
-a sequence and y_t = (x_{t-1}, ..., x_{t-m}), the pairs z = (x_t, y_t) are taken to be Gaussian,
+Slide N s15 (Härdle and Simar, "Applied multivariate statistical analysis", as the slide cites it).
 
-    z ~ N(μ, Σ),  μ = mean(z),  Σ = mean((z - μ)(z - μ)ᵀ) + ridge I         over all t that have m points before them
+With the coordinates x_t of the points p_t = (x_t, pen_t) of a sequence, and y_t = (p_{t-1}, ..., p_{t-m}), where points
+before the first are zeros, the pairs z_t = (x_t, y_t) are taken to be Gaussian,
+
+    z ~ N(μ, Σ),  μ = mean(z),  Σ = mean((z - μ)(z - μ)ᵀ) + ridge I                          over all points
 
 and what is predicted is x given y, whose mean is the most probable x, too:
 
@@ -15,9 +17,9 @@ share of all points.
 
 Deviations:
 - The slide pairs a point with the network's output before it, y_t; here y_t are the m points themselves.
-- Points with fewer than m before them are conditioned on those, by the same μ and Σ without the rows of the others.
 - The ridge is not maximum likelihood. Without it, numbers that never change, such as a pixel at a corner, have no
   density.
+- To the pen's share, one point with each value is added, so that neither has probability 0.
 """
 
 from collections.abc import Sequence
@@ -31,18 +33,17 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.gaussian_mixture import CorrelatedGaussian
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.previous_points import History, empty_history, previous_points
+from hf_lecture_models.layers.previous_points import previous_points
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
 from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGaussianConfig
 
 
 class JointGaussian(nn.Module):
-    """μ and Σ of z = (x_t, y_t), and what follows from them for x_t given y_t."""
+    """μ and Σ of z = (x, y), and what follows from them for x given y."""
 
     def __init__(self, config: JointGaussianConfig):
         super().__init__()
-        self.size, self.order = config.point_size, config.order
-        size = config.joint_size
+        self.size, size = config.point_size, config.joint_size
         self.mean = nn.Parameter(torch.zeros(size), requires_grad=False)
         self.covariance = nn.Parameter(torch.eye(size), requires_grad=False)
         self.pen_rate = nn.Parameter(torch.tensor(0.5), requires_grad=False)
@@ -53,32 +54,17 @@ class JointGaussian(nn.Module):
         init.copy_(self.covariance, torch.eye(len(self.mean), device=self.mean.device))
         init.constant_(self.pen_rate, 0.5)
 
-    def conditionals(self) -> tuple[Tensor, Tensor]:
-        """Return, for a = 0, ..., m known points, Σ_12 Σ_22^-1 and the Cholesky factor of x's covariance, float64.
+    def forward(self, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the mean of x given y (batch, seq, numbers of y), its covariance's factor, and the logit of the pen.
 
-        Their shapes are (m + 1, n, m n), with zeros for unknown points, and (m + 1, n, n).
+        They are computed in float64; their shapes are (batch, seq, n), (n, n) and ().
         """
         n, covariance = self.size, self.covariance.double()
-        gains = covariance.new_zeros(self.order + 1, n, self.order * n)
-        factors = []
-        for known in range(self.order + 1):
-            end = n + known * n
-            both, given = covariance[:n, n:end], covariance[n:end, n:end]
-            gain = torch.linalg.solve(given, both.T).T if known else both
-            gains[known, :, : known * n] = gain
-            factors.append(torch.linalg.cholesky(covariance[:n, :n] - gain @ both.T))
-        return gains, torch.stack(factors)
-
-    def forward(self, y: Tensor, known: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return mean and factor of x given y (batch, seq, m, n), and the logit of the pen.
-
-        Their shapes are (batch, seq, n), (batch, seq, n, n) and (batch, seq, 1).
-        """
-        gains, factors = self.conditionals()
-        first, rest = self.mean.double().split((self.size, self.order * self.size))
-        away = (y.flatten(2).double() - rest).unsqueeze(-1)
-        pen = self.pen_rate.double().logit().expand(*known.shape, 1)
-        return first + (gains[known] @ away).squeeze(-1), factors[known], pen
+        both, given = covariance[:n, n:], covariance[n:, n:]
+        gain = torch.linalg.solve(given, both.T).T  # Σ_12 Σ_22^-1
+        first, rest = self.mean.double()[:n], self.mean.double()[n:]
+        factor = torch.linalg.cholesky(covariance[:n, :n] - gain @ both.T)
+        return first + (y.double() - rest) @ gain.T, factor, self.pen_rate.double().logit()
 
 
 class JointGaussianPreTrainedModel(LecturePreTrainedModel):
@@ -128,17 +114,18 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
     ) -> SequencePredictionOutput:
         """Predict each point from the `order` points before it; arguments as `GravesForSequencePrediction`'s."""
         mask = None if attention_mask is None else padding_mask(attention_mask, points)
-        scaled, (n, order) = self.scaled_points(points, mask), (self.config.point_size, self.config.order)
-        batch, seq, _ = scaled.shape
-        (last,) = carried_states(past_key_values, [[(batch, order, n), (batch, 1)]])
-        x = scaled[..., :n]
-        y, known, last = previous_points(x, mask, empty_history(x, order) if last is None else History(*last))
-        mean, factor, pen = self.joint(y, known)
-        logits = torch.cat((mean, factor.flatten(2), pen[..., : self.config.has_pen]), -1).float()
+        scaled = self.scaled_points(points, mask)
+        batch, seq, width = scaled.shape
+        before = scaled.new_zeros(batch, self.config.order, width)
+        (last,) = carried_states(past_key_values, [[before.shape]])
+        y, before = previous_points(scaled, mask, before if last is None else last[0])
+        mean, factor, pen = self.joint(y.flatten(2))
+        repeated = (factor.flatten(), pen.expand(int(self.config.has_pen)))
+        logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1).float()
         return SequencePredictionOutput(
             loss=None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch),
             logits=logits,
-            past_key_values=RecurrentCache.after(past_key_values, [tuple(last)], seq) if use_cache else None,
+            past_key_values=RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None,
         )
 
     def distribution(self, logits: Tensor) -> tuple[CorrelatedGaussian, Tensor | None]:

@@ -268,20 +268,18 @@ class JointTests(PointTests):
     def reference(self, model, inputs):
         """Conditional means and factors, point by point."""
         mean, covariance = model.joint.mean.double(), model.joint.covariance.double()
-        n, (batch, seq, _) = self.numbers, inputs["points"].shape
-        x = (inputs["points"][..., :n].double() - 0.5) / 2
-        rows = []
-        for row in range(batch):
-            for t in range(seq):
-                known = min(t, self.order)
-                y = torch.cat([x[row, t - 1 - lag] for lag in range(known)] or [x[row, 0, :0]])
-                s11, s12 = covariance[:n, :n], covariance[:n, n : n + known * n]
-                inverse = torch.linalg.inv(covariance[n : n + known * n, n : n + known * n])
-                conditional = mean[:n] + s12 @ inverse @ (y - mean[n : n + known * n])
-                factor = torch.linalg.cholesky(s11 - s12 @ inverse @ s12.T)
+        n, points, rows = self.numbers, inputs["points"].double(), []
+        scaled = torch.cat(((points[..., :n] - 0.5) / 2, points[..., n:]), -1)
+        for own in scaled:
+            before = torch.cat((torch.zeros(self.order, own.shape[1]), own)).double()
+            for t in range(len(own)):
+                y = before[t : t + self.order].flip(0).flatten()
+                inverse = torch.linalg.inv(covariance[n:, n:])
+                conditional = mean[:n] + covariance[:n, n:] @ inverse @ (y - mean[n:])
+                factor = torch.linalg.cholesky(covariance[:n, :n] - covariance[:n, n:] @ inverse @ covariance[n:, :n])
                 pen = [model.joint.pen_rate.double().logit()[None]] if self.has_pen else []
                 rows.append(torch.cat([conditional, factor.flatten(), *pen]))
-        return {"logits": torch.stack(rows).view(batch, seq, -1).float()}
+        return {"logits": torch.stack(rows).view(*points.shape[:2], -1).float()}
 
 
 class TestJointGaussian(JointTests):
@@ -297,9 +295,10 @@ class TestJointGaussian(JointTests):
             assert_close(model.log_density(points)[0, 2].item(), joint - marginal, rtol=1e-4, atol=1e-3)
 
     def test_maximum_likelihood(self):
-        """μ and Σ are numpy's, of all windows."""
+        """μ and Σ are those of all windows, with zeros before the first point."""
         model = self.build()
-        windows = [((s[t - 2 : t + 1].flip(0) - 0.5) / 2).flatten() for s in self.sequences() for t in range(2, 10)]
+        padded = [torch.cat((torch.zeros(2, 2), (sequence - 0.5) / 2)) for sequence in self.sequences()]
+        windows = [own[t : t + 3].flip(0).flatten() for own in padded for t in range(10)]
         z = torch.stack(windows).double()
         assert_close(model.joint.mean.double(), z.mean(0), rtol=0, atol=1e-5)
         expected = torch.cov(z.T, correction=0) + 1e-3 * torch.eye(6)
@@ -310,8 +309,6 @@ class TestJointGaussian(JointTests):
         for sequences in ([], [[]], [[[1.0]], [[1.0, 2.0]]]):
             with pytest.raises(ValueError, match="lists of points of the same width"):
                 fit(sequences)
-        with pytest.raises(ValueError, match="no sequence is longer than order=3"):
-            fit([[[1.0], [2.0]]], order=3)
         with pytest.raises(ValueError, match="NaN or infinite"):
             fit([[[1.0], [math.nan]]])
 
