@@ -83,7 +83,10 @@ def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> I
 def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Result:
     """Return the fields of a line; the task checks those of a JSON object."""
     if not is_json:
-        return predictor.task.read_line(text)
+        try:
+            return predictor.task.read_line(text)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     given = _read_json(predictor.form, where, text)
     try:
         predictor.task.check_fields(given)

@@ -28,7 +28,7 @@ from hf_lecture_models.demo.answers import (
 )
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.guard import Guard
-from hf_lecture_models.demo.inside import see_translation
+from hf_lecture_models.demo.inside import MAX_POINTS, see_strokes, see_translation
 from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
@@ -152,6 +152,10 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
         if translators:
             with gradio.Tab("Translate"):
                 _translate_tab(gradio, translators)
+        drawers = [loaded for loaded in models if getattr(loaded.model.config, "point_width", 0) == 3]
+        if drawers:
+            with gradio.Tab("Draw"):
+                _draw_tab(gradio, drawers)
         # These tabs have a row of their own: all tabs in one row are too wide for a telephone.
         with gradio.Tab("Inside"):
             inside_tabs(gradio, models)
@@ -190,6 +194,18 @@ def _translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     text = gradio.Textbox(label="Sentence", lines=2, elem_id="translated")
     beams = gradio.Slider(1, _MOST_BEAMS, 4, step=1, label="Beams", info="1: greedy search")
     add_button(gradio, "Translate", answer, [which, text, beams], ["translation", "alignment"])
+
+
+def _draw_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    def answer(which: int, points: float, temperature: float, seed: float) -> str:
+        return see_strokes(models[which], int(points), float(temperature), int(seed or 0))
+
+    which = add_choice_of_model(gradio, models)
+    with gradio.Row():
+        points = gradio.Slider(1, MAX_POINTS, 30, step=1, label="Points of each drawing")
+        temperature = gradio.Slider(0.1, 2, 1, step=0.05, label="Temperature", info="below 1 favours likely points")
+        seed = gradio.Number(0, label="Seed", precision=0, info="the same seed, the same drawings")
+    add_button(gradio, "Draw", answer, [which, points, temperature, seed], ["drawings"])
 
 
 def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
