@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModel
+from transformers import CONFIG_MAPPING, AutoModel
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead
@@ -25,6 +25,7 @@ from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.graves import JointGaussianForSequencePrediction
+from hf_lecture_models.models.graves.configuration_graves import PointSequenceConfig
 from hf_lecture_models.models.graves.estimation_graves import estimate
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model
 from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
@@ -66,7 +67,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
 
     name = "sequence_prediction"
     auto_class = AutoModel
-    pipeline_tag = None  # type: ignore[assignment]  # the Hub has no name for it, and transformers no pipeline
+    pipeline_tag = ""
     items = "points"
     script = "train_sequence_prediction.py"
     recipe_class: ClassVar[type[SequencePredictionRecipe]] = SequencePredictionRecipe
@@ -98,15 +99,12 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
             if new or not self.is_for(model):
                 raise ValueError(f"{recipe.from_pretrained} holds {type(model).__name__}, no whole model of points")
             return model
-        fields = dict(recipe.model)
+        fields, model_type = dict(recipe.model), recipe.model.get("model_type")
+        if model_type in CONFIG_MAPPING and not issubclass(CONFIG_MAPPING[model_type], PointSequenceConfig):
+            raise ValueError(f"recipe: model.model_type {model_type} is no model of points: lecture_graves is one")
         width = data.columns["points"][0].shape[1]
         fields.setdefault("point_size", width - bool(fields.get("has_pen", True)))
-        model = make_model(self.auto_class, fields, None, recipe.seed)
-        if not self.is_for(model):
-            raise ValueError(
-                f"recipe: model.model_type {fields['model_type']} is no model of points: lecture_graves is"
-            )
-        return model
+        return make_model(self.auto_class, fields, None, recipe.seed)
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: SequencePredictionRecipe) -> Batches:
         """Return batches of sequences of like length, or all sequences for a joint Gaussian."""
@@ -204,6 +202,10 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
     def fingerprint(self, recipe: SequencePredictionRecipe, part: str, data: Any) -> str:
         """Return a checksum of the sequences."""
         return fingerprint_points(data)
+
+    def describe(self, model: Any, recipe: SequencePredictionRecipe, data: Any = None) -> dict[str, Any]:
+        """Describe the task, for which neither the Hub has a name nor transformers a pipeline."""
+        return super().describe(model, recipe, data) | {"pipeline_tag": None}
 
     def settings(self, recipe: SequencePredictionRecipe, data: Any = None) -> dict[str, Any]:
         """Return the temperature of continued sequences."""

@@ -222,6 +222,31 @@ class TestMaskedImages(ImageTests):
     mistakes = [({"mask_probability": 0}, "mask_probability must be above 0")]
 
 
+class TestSequencePrediction(TaskTests):
+    task = TASKS["sequence_prediction"]
+    fields = {"model": {"model_type": "lecture_graves", "hidden_size": 4, "quantization_step": 1}, "tokenizer": {}}
+    data = [[[n % 3, k, int(k == n % 4)] for k in range(2 + n % 4)] for n in range(12)]
+    mistakes = [
+        ({"tokenizer": {"type": "word"}}, "points have no tokenizer; leave tokenizer out"),
+        ({"model": {"model_type": "lecture_graves", "has_pen": False}}, "'bivariate' with point_size=3"),
+        ({"model": {"model_type": "lecture_graves", "point_size": 1}}, "mixture='diagonal'"),
+        ({"model": {"model_type": "lecture_vit"}}, "lecture_vit is no model of points: lecture_graves is one"),
+        (
+            {"model": {"model_type": "lecture_graves", "quantization_step": 2}},
+            "is no multiple of model.quantization_ste",
+        ),
+        ({"dataset_name": "some/points", "train_files": []}, "dataset_name must be one of scikit-learn:digits"),
+    ]
+    unreadable = ([[3, 1]], "row 1: points have 2 numbers, and the model reads 3 with the pen")
+
+
+class TestJointGaussian(TestSequencePrediction):
+    """A model that is estimated in one step."""
+
+    fields = {"model": {"model_type": "lecture_joint_gaussian", "order": 1}, "tokenizer": {}, "save_every": 1}
+    mistakes = [({"model": {"model_type": "lecture_joint_gaussian", "order": -1}}, "order is -1; it must be finite")]
+
+
 def test_each_task_of_the_registry_is_checked() -> None:
     classes = [*TaskTests.__subclasses__(), *ImageTests.__subclasses__()]
     assert {one.task.name for one in classes if one is not ImageTests} == set(TASKS)
