@@ -99,7 +99,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
             if new or not self.is_for(model):
                 raise ValueError(f"{recipe.from_pretrained} holds {type(model).__name__}, no whole model of points")
             return model
-        fields, model_type = dict(recipe.model), recipe.model.get("model_type")
+        fields, model_type = dict(recipe.model), str(recipe.model.get("model_type", ""))
         if model_type in CONFIG_MAPPING and not issubclass(CONFIG_MAPPING[model_type], PointSequenceConfig):
             raise ValueError(f"recipe: model.model_type {model_type} is no model of points: lecture_graves is one")
         width = data.columns["points"][0].shape[1]

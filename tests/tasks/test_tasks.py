@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import TASKS
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_chooser import ROWS as CHOICES
@@ -245,6 +250,21 @@ class TestJointGaussian(TestSequencePrediction):
 
     fields = {"model": {"model_type": "lecture_joint_gaussian", "order": 1}, "tokenizer": {}, "save_every": 1}
     mistakes = [({"model": {"model_type": "lecture_joint_gaussian", "order": -1}}, "order is -1; it must be finite")]
+
+    def test_a_run_resumes_to_the_same_bits_and_only_with_its_data(
+        self, trained: tuple[Path, Any], outcome: Any
+    ) -> None:
+        """There is one step, so that a finished run resumes to itself, and another run finds the same bits."""
+        before = load_file("run/model.safetensors")
+        train_and_test(self.task, self.recipe(), resume=True)
+        train_and_test(self.task, self.recipe(output_dir="again"))
+        for folder in ("run", "again"):
+            after = load_file(f"{folder}/model.safetensors")
+            assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+        other = self.recipe()
+        self.write("train", self.data[1:])
+        with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+            train_and_test(self.task, other, resume=True)
 
 
 def test_each_task_of_the_registry_is_checked() -> None:
