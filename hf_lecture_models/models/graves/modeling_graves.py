@@ -2,7 +2,7 @@
 """Graves' network: LSTMs predict the next point of a sequence by the parameters of a mixture of Gaussians.
 
 Graves, "Generating sequences with recurrent neural networks", 2013, sections 2 (the network) and 4.1 (the mixture).
-Slides N s7-15 and s18, R:262-271 (sequences of real numbers need densities).
+Slides N s7-15 and s18, R:265-273 (sequences of real numbers need densities).
 
 With the points x_1, ..., x_T of a sequence, x_0 = 0, and N layers,
 
