@@ -1258,7 +1258,8 @@ def graves_page() -> Iterator[str]:
         assert nats[-1] == min(nats)
         assert nats[0] == max(nats)
     omniglot, digits, sunspots = (rows[-1] for rows in point_rows().values())
-    yield f"{omniglot['sequences']:,} characters of Omniglot, {digits['sequences']} digits and {sunspots['points']} years"
+    yield f"{omniglot['sequences']:,} characters of Omniglot, {digits['sequences']} digits"
+    yield f"digits and {sunspots['points']} years"
     seconds = {name: facts(f"graves_{name}")["training"]["cpu_seconds"] for name in ("omniglot", "digits")}
     assert 7.5 <= seconds["omniglot"] / 60 < 8.5
     yield "takes eight CPU minutes for Omniglot's characters"

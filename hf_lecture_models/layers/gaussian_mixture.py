@@ -23,6 +23,7 @@ which sums to 1 over the grid, so that -log_2 P(x) is the length of a code.
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Self
 
 import torch
@@ -99,9 +100,11 @@ class GaussianMixture:
         """Return the expected point, (..., n)."""
         return (self.log_weights.exp().unsqueeze(-1) * self.means).sum(-2)
 
-    def double(self) -> GaussianMixture:
+    def double(self) -> Self:
         """Return the mixture in float64."""
-        return GaussianMixture(self.log_weights.double(), self.means.double(), self.scales.double())
+        found = copy(self)
+        vars(found).update({name: tensor.double() for name, tensor in vars(self).items()})
+        return found
 
 
 class UnitVariance(GaussianMixture):
@@ -158,12 +161,6 @@ class BivariateMixture(GaussianMixture):
         first, second = residuals.unbind(-1)
         return self.scales * torch.stack((first, self.correlations * first + self.rest * second), -1)
 
-    def double(self) -> BivariateMixture:
-        """Return the mixture in float64."""
-        return BivariateMixture(
-            self.log_weights.double(), self.means.double(), self.scales.double(), self.correlations.double()
-        )
-
 
 class CorrelatedGaussian(GaussianMixture):
     """One Gaussian of any covariance L Lᵀ: z = L^-1 (x - μ), and s_i = L_ii.
@@ -186,10 +183,6 @@ class CorrelatedGaussian(GaussianMixture):
     def offsets(self, residuals: Tensor) -> Tensor:
         """Return x - μ of these z, (..., 1, n)."""
         return (self.factor @ residuals.unsqueeze(-1)).squeeze(-1)
-
-    def double(self) -> CorrelatedGaussian:
-        """Return the Gaussian in float64."""
-        return CorrelatedGaussian(self.means.squeeze(-2).double(), self.factor.squeeze(-3).double())
 
 
 def log_interval(low: Tensor, high: Tensor) -> Tensor:

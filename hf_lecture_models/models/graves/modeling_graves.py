@@ -118,8 +118,7 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         before = before.squeeze(2).to(self.dtype)  # x_{t-1}, (batch, seq, numbers)
         if self.training and torch.is_grad_enabled():
             before.requires_grad_()  # checkpointing with use_reentrant gives no gradients to a layer without it
-        hidden: list[Tensor] = []
-        after: list[Any] = []
+        hidden, after = list[Tensor](), list[Any]()
         for layer, state in zip(self.layers, states, strict=True):
             h, state = layer(torch.cat((before, *hidden[-1:]), -1), state, mask)
             hidden.append(h)
