@@ -170,7 +170,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
         """Return the points of a line of JSON.
 
         Raises:
-            ValueError: the line is no list of points.
+            ValueError: the line is not a list of points.
         """
         try:
             return {"points": as_points(json.loads(text)).tolist()}
@@ -178,7 +178,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
             raise ValueError(f"{text[:60]!r} is no list of points such as [[3, 1, 0]]: {error}") from None
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError if the points of a row are none."""
+        """Raise a ValueError if a row does not hold points."""
         as_points(fields["points"])
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class PointSequenceConfig(LectureConfig):
         return self.point_size + self.has_pen
 
     def check_fields(self) -> None:
-        """Refuse a scale by which nothing can be divided."""
+        """Refuse a scale that is not above 0, and infinite numbers."""
         if not (0 < self.scale < math.inf and abs(self.shift) < math.inf):
             raise ValueError(
                 f"{type(self).__name__}.scale is {self.scale} and shift {self.shift}; scale must be above 0, and both "
@@ -89,7 +89,7 @@ class GravesConfig(PointSequenceConfig):
     initializer_range: float | int = 0.075
 
     def check_fields(self) -> None:
-        """Refuse a mixture that the points or the loss cannot have, and bounds that are none."""
+        """Refuse a mixture that the points or the loss cannot have, and impossible bounds."""
         super().check_fields()
         if self.mixture == "bivariate" and self.point_size != 2:
             raise ValueError(
