@@ -145,7 +145,7 @@ NOT_RUN = {
     r"python training/train_sequence_prediction.py (--train_files|training/recipes/graves_\w*(omniglot|sunspots)).*": (
         "it needs files of points, or statsmodels; tests/training/scripts.py runs the script on such files"
     ),
-    r"hf-lecture (predict|evaluate|see (strokes|density)) strokes\b.*": "tests/cli/test_points.py runs it",
+    r"hf-lecture (predict|evaluate|see (strokes|density)) strokes\b.*": "it needs the model of the command before",
     r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),
