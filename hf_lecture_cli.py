@@ -28,7 +28,7 @@ see = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(
     see,
     name="see",
-    short_help="Look inside: attention, alignment, gradients, segmentation, smoothing, surprisal, neighbours.",
+    short_help="Look inside: attention, alignment, gradients, segmentation, smoothing, surprisal, neighbours, strokes.",
     help="Look inside a model: print its attention, gradients, ... for a text; --output PICTURE.svg draws them.",
 )
 
@@ -723,6 +723,35 @@ def smoothing(
     """
     which = {"words": words or [], "beside": beside or [], "number": number}
     _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
+
+
+@see.command(short_help="What a model of pen strokes draws.")
+def strokes(
+    model: Model,
+    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Drawings.")] = 20,
+    points: Annotated[int, typer.Option(min=1, help="Points of each drawing.")] = 30,
+    temperature: Annotated[
+        float, typer.Option(help="Below 1 favours likely points.", callback=_refuse_temperature)
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw all into this file, .svg.")] = None,
+    json: Json = False,
+) -> None:
+    """Print drawings of a model of points, each a line [[dx, dy, pen], ...]; draw them side by side."""
+    which = {"number": number, "points": points, "temperature": temperature, "seed": seed}
+    _run("see strokes", "see_strokes", name=model, **which, output=output, json=json)
+
+
+@see.command(short_help="Where a model of pen strokes expects the next point.")
+def density(
+    model: Model,
+    file: Annotated[str, typer.Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
+    row: Annotated[int, typer.Option(min=1, help="Which sequence of the file.")] = 1,
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print the mixture of Gaussians of the point after a sequence; draw where each of its points was expected."""
+    _run("see density", "see_density", name=model, file=file, row=row, output=output, json=json)
 
 
 @see.command(short_help="Bits of each word under one model or several.")

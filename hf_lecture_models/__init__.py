@@ -49,6 +49,12 @@ from hf_lecture_models.models.gpt1 import (
     Gpt1ForSequenceClassification,
     Gpt1Model,
 )
+from hf_lecture_models.models.graves import (
+    GravesConfig,
+    GravesForSequencePrediction,
+    JointGaussianConfig,
+    JointGaussianForSequencePrediction,
+)
 from hf_lecture_models.models.image_captioning import (
     ImageCaptioningConfig,
     ImageCaptioningForConditionalGeneration,
@@ -139,10 +145,14 @@ __all__ = [
     "Gpt1ForMultipleChoice",
     "Gpt1ForSequenceClassification",
     "Gpt1Model",
+    "GravesConfig",
+    "GravesForSequencePrediction",
     "ImageCaptioningConfig",
     "ImageCaptioningForConditionalGeneration",
     "ImageCaptioningModel",
     "ImageCaptioningPipeline",
+    "JointGaussianConfig",
+    "JointGaussianForSequencePrediction",
     "LayerPerInputConfig",
     "LayerPerInputForSequenceClassification",
     "LayerPerInputModel",

@@ -21,7 +21,7 @@ from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 
 def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[Any, Any]:
-    """Return a model and its processing class: a tokenizer, an image processor, or a processor of both.
+    """Return a model and its tokenizer, image processor, or processor of both; None for a model of points.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -67,6 +67,8 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
         loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
+    if model.main_input_name == "points":
+        return model, None
     reads_images = model.main_input_name == "pixel_values"
     load_processor = AutoImageProcessor.from_pretrained if reads_images else load_saved_tokenizer
     if reads_images and config.is_encoder_decoder:  # which writes texts

@@ -171,6 +171,8 @@ def systems_of_the_readme() -> Iterator[str]:
     yield f"perplexity {best} (KenLM: {best}) |"
     for name in ("feed_forward", "recurrent", "self_attention", "transformer_xl", "efficient_transformer", "gpt1"):
         yield f"perplexity {ppl(name)} after {minutes(name)} minutes"
+    *_, joint, _, drawn = point_bits()
+    yield f"| pen strokes: {drawn} bits per point (joint Gaussian: {joint}) |"
     sooner = record("word2vec")["skip_gram"]["ratios"]["seconds to the same loss"]
     yield f"| gensim's loss {sooner:.2f} times as fast |"
     without, with_it = (percent(record("elmo")[f"ewt, {way}"]) for way in ("without", "with"))
@@ -367,6 +369,11 @@ RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
 def lecture_map() -> Iterator[str]:
     exact = 100 * facts(CAPTIONS)["results"]["exact_match"]
     yield f"[captions of Fashion-MNIST](../hub_cards/{CAPTIONS}.md): {exact:.1f} % right word by word"
+    *_, joint, _, drawn = point_bits()
+    yield f"[pen strokes](../hub_cards/graves_omniglot.md): {drawn} bits per point, "
+    yield f"[joint Gaussian](../hub_cards/graves_joint_omniglot.md) {joint}"
+    digits = point_rows()["digits"][-1]["bits_per_point"]
+    yield f"[digits by rows](../hub_cards/graves_digits.md): {digits:.2f} bits per row"
     yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
     yield f"[SST-2](../hub_cards/bag_of_words_sst2.md): {accuracy('bag_of_words_sst2')} of the validation set"
     for recipe in ("padded_mlp_sst3", "padded_mlp_layer_per_input_sst3"):
@@ -1287,6 +1294,36 @@ GRADIENT_DISTANCES = ("0", "5", "10", "20", "40", "58")
 
 PAGES = "hf_lecture_models/models/{}/README.md"
 MODELS = sorted(path.parent.name for path in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"))
+POINTS_OF = {"omniglot": "Omniglot's strokes", "digits": "digits, by rows", "sunspots": "sunspots, by years"}
+
+
+def point_rows() -> dict[str, list[dict[str, Any]]]:
+    return record("sequence_prediction")
+
+
+def point_bits() -> list[str]:
+    return [f"{row['bits_per_point']:.2f}" for row in point_rows()["omniglot"]]
+
+
+def graves_page() -> Iterator[str]:
+    for data, rows in point_rows().items():
+        for row in rows:
+            kinds = {"network": "Graves' network", "independent": "independent"}
+            model = kinds.get(row["model"]) or f"joint Gaussian, order {row['order']}"
+            measured = [f"{row[key]:.2f}" if key in row else "-" for key in ("bits_per_point", "nats_per_point")]
+            yield table_row(POINTS_OF[data], model, *measured)
+        nats = [row["nats_per_point"] for row in rows]
+        assert nats[-1] == min(nats)
+        assert nats[0] == max(nats)
+    omniglot, digits, sunspots = (rows[-1] for rows in point_rows().values())
+    yield f"{omniglot['sequences']:,} characters of Omniglot, {digits['sequences']} digits"
+    yield f"digits and {sunspots['points']} years"
+    seconds = {name: facts(f"graves_{name}")["training"]["cpu_seconds"] for name in ("omniglot", "digits")}
+    assert 7.5 <= seconds["omniglot"] / 60 < 8.5
+    yield "takes eight CPU minutes for Omniglot's characters"
+    yield f"and {seconds['digits']:.0f} CPU seconds for digits by rows"
+
+
 PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "README.md": readme,
     "docs/nine_tasks.md": nine_tasks_page,
@@ -1311,6 +1348,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
     "docs/recall.md": recall_page,
+    PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,
     "benchmarks/README.md": benchmarks_page,
     PAGES.format("bag_of_words"): bag_of_words_page,
@@ -1445,6 +1483,12 @@ OTHERS["docs/translation.md"] = {
 OTHERS[PAGES.format("image_captioning")] = {
     "10,000 of its 60,000 training images": "images of the file and of Fashion-MNIST",
     "evenly spread, it would be 0.5": "of two halves",
+}
+OTHERS[PAGES.format("graves")] = {
+    "sections 2 and 4.1": "of the paper",
+    "σ = 0.001 + exp(σ̂), ρ = 0.999 tanh(ρ̂)": "the defaults",
+    "(Omniglot 53.437, digits 16), with deviations of at least 0.001": "of the recipes",
+    "temperature 0.5": "of the picture",
 }
 OTHERS[PAGES.format("vit")] = {
     "80 % are masked, 10 % are another patch, and 10 % stay": "the paper's",

@@ -66,6 +66,7 @@ STANDS_FOR = [
     (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
     (r"(train_captioning.py) RECIPE.yaml", rf"\1 {RECIPE.format('image_captioning_tiny')}"),
     (r"(train_recall.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_xl_recall_tiny')}"),
+    (r"(train_sequence_prediction.py) RECIPE.yaml", rf"\1 {RECIPE.format('graves_tiny')}"),
     (r"(train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
     (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
     (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
@@ -97,6 +98,8 @@ SHORTER = {
     "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
     "python training/train_causal_lm.py training/recipes/gpt1_wikitext2.yaml --max_steps 900": "--max_steps 4",
     "python training/train_recall.py training/recipes/self_attention_recall.yaml": "--max_steps 4 --train_size 300",
+    "python training/train_sequence_prediction.py --": "--max_steps 4 --train_size 100",
+    "python training/train_sequence_prediction.py training/recipes/graves_digits.yaml": "--max_steps 4",
     "python training/train_recall.py --": "--max_steps 4 --train_size 300",
     # The sentences of the tests have fewer words.
     "python training/train_causal_lm.py training/recipes/transformer_xl_wikitext2.yaml": "--model.cutoffs [4,12]",
@@ -146,6 +149,10 @@ NOT_RUN = {
         "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"
     ),
     r"hf-lecture (predict|evaluate) runs/recall .*": "it needs the model of the command before",
+    r"python training/train_sequence_prediction.py (--train_files|training/recipes/graves_\w*(omniglot|sunspots)).*": (
+        "it needs files of points, or statsmodels; tests/training/scripts.py runs the script on such files"
+    ),
+    r"hf-lecture (predict|evaluate|see (strokes|density)) strokes\b.*": "it needs the model of the command before",
     r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),

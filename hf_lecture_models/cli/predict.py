@@ -85,7 +85,10 @@ def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> I
 def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Result:
     """Return the fields of a line; the task checks those of a JSON object."""
     if not is_json:
-        return predictor.task.read_line(text)
+        try:
+            return predictor.task.read_line(text)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     given = _read_json(predictor.form, where, text)
     try:
         predictor.task.check_fields(given)
@@ -121,6 +124,9 @@ def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
     if not predictor.form.usual and not aggregate:
         print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))
         return
-    lines = [f"{one['label']}\t{one['score']:.4f}\t{predictor.task.line_of(result, one)}" for one in found]
+    lines = [
+        (f"{one['label']}\t{one['score']:.4f}\t" if "label" in one else "") + predictor.task.line_of(result, one)
+        for one in found
+    ]
     shown = "\n".join(" ".join(line.split("\n")) for line in lines)
     print(f"{shown}\n".lstrip("\n") if aggregate else shown)

@@ -18,6 +18,7 @@ from hf_lecture_models.analysis.attention_maps import (
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
+from hf_lecture_models.analysis.stroke_pictures import save_strokes
 from hf_lecture_models.demo.answers import LoadedModel, checked_sentences, checked_text
 from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
 from hf_lecture_models.evaluation.alignment import align
@@ -27,6 +28,7 @@ from hf_lecture_models.evaluation.translation import translate
 
 MAX_CHARACTERS_SEEN = 400
 MAX_SENTENCES_SEEN = 6
+MAX_POINTS = 200
 LECTURE_SENTENCE = "Jack is now asleep, because he is tired."
 PAIRS = {f"{first} / {second}": f"{first}\n{second}" for pairs in SENTENCE_PAIRS.values() for first, second in pairs}
 
@@ -125,6 +127,18 @@ def see_segmentation(loaded: LoadedModel, text: str) -> str:
     """Return a picture of the steps of `segmentation_steps`, which says what is raised."""
     words = segmentation_steps(loaded.tokenizer, _checked(text))
     return picture(lambda path: save_segmentation(words, path, loaded.name, f"“{text}”"), "steps of segmentation")
+
+
+def see_strokes(loaded: LoadedModel, points: int, temperature: float, seed: int) -> str:
+    """Return a picture of twenty drawings of a model of pen strokes.
+
+    Raises:
+        ValueError: there are too many points, or the temperature or the seed is out of its range.
+    """
+    if not 1 <= points <= MAX_POINTS or not 0 <= seed < 2**63:
+        raise ValueError(f"points must be between 1 and {MAX_POINTS}, and the seed 0 or more, and below 2^63")
+    drawings = loaded.model.generate_points(points, temperature, seed, num_sequences=20).tolist()
+    return picture(lambda path: save_strokes(drawings, path), "twenty drawings")
 
 
 def see_smoothing(models: Sequence[LoadedModel], text: str) -> str:

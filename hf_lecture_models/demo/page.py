@@ -28,7 +28,7 @@ from hf_lecture_models.demo.answers import (
 )
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.guard import Guard
-from hf_lecture_models.demo.inside import see_caption, see_translation
+from hf_lecture_models.demo.inside import MAX_POINTS, see_caption, see_strokes, see_translation
 from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
@@ -49,12 +49,18 @@ def load_models(names: Sequence[str]) -> list[LoadedModel]:
     models = []
     for letter, name in zip(ascii_uppercase, names, strict=False):
         model, tokenizer = load_model(name)
-        if model.main_input_name != "input_ids" and not _writes_captions(model):
-            raise ValueError(f"{name} reads {model.main_input_name}; this page takes models of texts, and of captions")
+        if model.main_input_name != "input_ids" and not (_writes_captions(model) or _draws_strokes(model)):
+            raise ValueError(
+                f"{name} reads {model.main_input_name}; this page takes models of texts, of captions and of pen strokes"
+            )
         model.eval()
         shown = short_name(name)
         models.append(LoadedModel(f"{letter}: {shown}" if len(names) > 1 else shown, model, tokenizer))
     return models
+
+
+def _draws_strokes(model: Any) -> bool:
+    return getattr(model.config, "point_width", 0) == 3
 
 
 def _writes_captions(model: Any) -> bool:
@@ -148,10 +154,15 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
         names = rendering.escaped(", ".join(loaded.name for loaded in models))
         add_html(gradio, f'<div class="hfl"><h1>Language models</h1><p class="note">{names}</p></div>')
         captioners = [loaded for loaded in models if _writes_captions(loaded.model)]
-        models = [loaded for loaded in models if not _writes_captions(loaded.model)]
         if captioners:
             with gradio.Tab("Caption"):
                 _caption_tab(gradio, captioners)
+        drawers = [loaded for loaded in models if _draws_strokes(loaded.model)]
+        if drawers:
+            with gradio.Tab("Draw"):
+                _draw_tab(gradio, drawers)
+        # The other tabs are for models that read texts.
+        models = [loaded for loaded in models if loaded.model.main_input_name == "input_ids"]
         causal = [loaded for loaded in models if kind_of(loaded.model) == CAUSAL]
         for name, tab in {"Continue": _continue_tab, "Rank": _rank_tab, "Compare": _compare_tab}.items():
             if causal:
@@ -210,6 +221,18 @@ def _translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     text = gradio.Textbox(label="Sentence", lines=2, elem_id="translated")
     beams = gradio.Slider(1, _MOST_BEAMS, 4, step=1, label="Beams", info="1: greedy search")
     add_button(gradio, "Translate", answer, [which, text, beams], ["translation", "alignment"])
+
+
+def _draw_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
+    def answer(which: int, points: float, temperature: float, seed: float) -> str:
+        return see_strokes(models[which], int(points), float(temperature), int(seed or 0))
+
+    which = add_choice_of_model(gradio, models)
+    with gradio.Row():
+        points = gradio.Slider(1, MAX_POINTS, 30, step=1, label="Points of each drawing")
+        temperature = gradio.Slider(0.1, 2, 1, step=0.05, label="Temperature", info="below 1 favours likely points")
+        seed = gradio.Number(0, label="Seed", precision=0, info="the same seed, the same drawings")
+    add_button(gradio, "Draw", answer, [which, points, temperature, seed], ["drawings"])
 
 
 def _rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:

@@ -150,6 +150,8 @@ def plain_task(model: Any) -> dict[str, Any]:
     if tag == "feature-extraction" and model.main_input_name == "pixel_values":
         # The model of images has no head, or a head that no pipeline runs.
         name, tag = ("image-feature-extraction",) * 2
+    if model.main_input_name == "points":
+        name, tag = "sequence-prediction", None
     return {"name": name, "auto_class": auto, "pipeline_tag": tag}
 
 

@@ -15,6 +15,7 @@ from hf_lecture_models.tasks.masked_images import MaskedImagesTask
 from hf_lecture_models.tasks.masked_lm import MaskedLM
 from hf_lecture_models.tasks.multiple_choice import MultipleChoice
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
+from hf_lecture_models.tasks.sequence_prediction import SequencePrediction
 from hf_lecture_models.tasks.span_corruption import SpanCorruption
 from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall
 from hf_lecture_models.tasks.task import Task
@@ -42,6 +43,7 @@ TASKS: dict[str, Task[Any]] = {
         ImageClassification(),
         ImageCaptioning(),
         MaskedImagesTask(),
+        SequencePrediction(),
     )
 }
 

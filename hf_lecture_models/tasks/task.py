@@ -238,7 +238,10 @@ class Task(ABC, Generic[RecipeType]):
 
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:
-        """Return the tokenizer or image processor: that of `from_pretrained`, or a new one for the training data."""
+        """Return the tokenizer or image processor: that of `from_pretrained`, or a new one for the training data.
+
+        None for a model that reads the data as they are.
+        """
 
     @abstractmethod
     def model(self, recipe: RecipeType, processor: Any, data: Any) -> Any:
@@ -377,7 +380,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=(with_input_limit(processor, model), task_file),
+                save_with=(*(() if processor is None else (with_input_limit(processor, model),)), task_file),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=self._fingerprints(processor, data, validation_data, recipe),
@@ -397,7 +400,7 @@ class Task(ABC, Generic[RecipeType]):
         name = "the tokenizer" if hasattr(processor, "get_vocab") else "the image processor"
         name = "the processor" if hasattr(processor, "tokenizer") else name  # of images and texts
         return {
-            name: fingerprint_tokenizer(processor),
+            **({} if processor is None else {name: fingerprint_tokenizer(processor)}),
             "the training data": self.fingerprint(recipe, "train", data),
             "the validation data": self.fingerprint(recipe, "validation", validation_data),
         }

@@ -19,12 +19,14 @@ from hf_lecture_models.demo.inside import (
     see_gradients,
     see_segmentation,
     see_smoothing,
+    see_strokes,
     see_surprisal,
     see_translation,
 )
 from hf_lecture_models.demo.page import build_page, load_models
 from hf_lecture_models.demo.rendering import render_surprisal
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertModel
+from hf_lecture_models.models.graves import GravesConfig, GravesForSequencePrediction
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
@@ -125,3 +127,15 @@ def test_a_caption_comes_with_the_patches_of_its_words(tmp_path):
     gradio = pytest.importorskip("gradio")
     tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
     assert tabs == ["Caption"]
+
+
+def test_pen_strokes_are_drawn_on_a_page_without_tabs_for_texts(tmp_path):
+    GravesForSequencePrediction(GravesConfig(hidden_size=4)).save_pretrained(tmp_path)
+    (loaded,) = load_models([str(tmp_path)])
+    assert loaded.tokenizer is None
+    first, again, other = (see_strokes(loaded, 5, 1.0, seed) for seed in (0, 0, 1))
+    assert "<svg" in drawn(first)
+    assert first == again != other
+    gradio = pytest.importorskip("gradio")
+    tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
+    assert tabs == ["Draw"]

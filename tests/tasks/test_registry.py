@@ -17,7 +17,7 @@ def test_each_task_is_whole(task) -> None:
     assert task.measures(recipe)
     fields = type(recipe).__dataclass_fields__
     assert default_of(fields["model"])["model_type"].startswith(("lecture_", "transfo-xl"))
-    if task.items not in ("images", "patches"):
+    if task.items not in ("images", "patches", "points"):
         assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
     assert task.recipe_of({"recipe": {"seed": 3, "of another program": 1}}).seed == 3
 
@@ -26,7 +26,7 @@ def test_each_task_is_whole(task) -> None:
 def test_data_alone_train_a_small_model(task) -> None:
     """`finetune_squad.py --train_files T.json` once began to train BERT-base on a CPU, and said nothing of it."""
     default = default_of(task.recipe_class.__dataclass_fields__["model"])
-    tokenizer = None if task.items in ("images", "patches") else make_tokenizer({"type": "byte"}, [])
+    tokenizer = None if task.items in ("images", "patches", "points") else make_tokenizer({"type": "byte"}, [])
     with torch.device("meta"):
         model = make_model(task.auto_class, default, tokenizer, seed=0)
     assert sum(parameter.numel() for parameter in model.parameters()) < 3e6

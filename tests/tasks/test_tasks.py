@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.registry import TASKS
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_chooser import ROWS as CHOICES
@@ -248,6 +253,46 @@ class TestImageCaptioning(TaskTests):
         Path(name).mkdir()
         Path(name, "0.png").write_bytes(b"no image")
         return name
+
+
+class TestSequencePrediction(TaskTests):
+    task = TASKS["sequence_prediction"]
+    fields = {"model": {"model_type": "lecture_graves", "hidden_size": 4, "quantization_step": 1}, "tokenizer": {}}
+    data = [[[n % 3, k, int(k == n % 4)] for k in range(2 + n % 4)] for n in range(12)]
+    mistakes = [
+        ({"tokenizer": {"type": "word"}}, "points have no tokenizer; leave tokenizer out"),
+        ({"model": {"model_type": "lecture_graves", "has_pen": False}}, "'bivariate' with point_size=3"),
+        ({"model": {"model_type": "lecture_graves", "point_size": 1}}, "mixture='diagonal'"),
+        ({"model": {"model_type": "lecture_vit"}}, "lecture_vit is no model of points: lecture_graves is one"),
+        (
+            {"model": {"model_type": "lecture_graves", "quantization_step": 2}},
+            "is no multiple of model.quantization_ste",
+        ),
+        ({"dataset_name": "some/points", "train_files": []}, "dataset_name must be one of scikit-learn:digits"),
+    ]
+    unreadable = ([[3, 1]], "row 1: points have 2 numbers, and the model reads 3 with the pen")
+
+
+class TestJointGaussian(TestSequencePrediction):
+    """A model that is estimated in one step."""
+
+    fields = {"model": {"model_type": "lecture_joint_gaussian", "order": 1}, "tokenizer": {}, "save_every": 1}
+    mistakes = [({"model": {"model_type": "lecture_joint_gaussian", "order": -1}}, "order is -1; it must be finite")]
+
+    def test_a_run_resumes_to_the_same_bits_and_only_with_its_data(
+        self, trained: tuple[Path, Any], outcome: Any
+    ) -> None:
+        """There is one step, so that a finished run resumes to itself, and another run finds the same bits."""
+        before = load_file("run/model.safetensors")
+        train_and_test(self.task, self.recipe(), resume=True)
+        train_and_test(self.task, self.recipe(output_dir="again"))
+        for folder in ("run", "again"):
+            after = load_file(f"{folder}/model.safetensors")
+            assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+        other = self.recipe()
+        self.write("train", self.data[1:])
+        with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+            train_and_test(self.task, other, resume=True)
 
 
 def test_each_task_of_the_registry_is_checked() -> None:

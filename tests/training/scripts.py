@@ -101,6 +101,18 @@ def write_photos() -> None:
     (Path("none") / "metadata.csv").unlink()
 
 
+def write_points() -> None:
+    rows = [[[number % 3, step, int(step == 3)] for step in range(2 + number % 3)] for number in range(24)]
+    for name, lines in {
+        "T": rows,
+        "V": rows[:5],
+        "empty": [[]],
+        "narrow": [[[1, 2]]],
+        "nan": [[[1, float("nan"), 0]]],
+    }.items():
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
 def write_classifier() -> None:
     rows, write_tsv = small_classifier.ROWS, small_classifier.write_tsv
     small_classifier.save_small_bert(Path("FOLDER"))
@@ -237,6 +249,29 @@ SCRIPTS: dict[str, Script] = {
             (["--tokenizer", "{type: word}"], "training data: the tokenizer has no mask_token, which stands in the"),
             (["--model.model_type", "lecture_gpt1"], "AutoModelForPreTraining has no model of model.model_type"),
             (["--next_sentences", "false"], "no field next_sentences; did you mean next_sentence?"),
+        ],
+    ),
+    "points": Script(
+        TASKS["sequence_prediction"],
+        write_points,
+        [
+            str(RECIPES / "graves_tiny.yaml"),
+            *("--train_files", "T.jsonl", "--validation_files", "V.jsonl"),
+            *("--epochs", "6", "--batch_size", "8", "--evaluate_every", "4", "--save_every", "2"),
+        ],
+        ["--accumulation_steps", "2", "--clip_norm", "null"],
+        [],
+        "validation_nats_per_point",
+        [
+            (["--train_files", "empty.jsonl"], "empty.jsonl, row 1: points are []; give a list of points"),
+            (["--train_files", "nan.jsonl"], "nan.jsonl, row 1: a number is NaN or infinite: correct it"),
+            (
+                ["--validation_files", "narrow.jsonl"],
+                "narrow.jsonl, row 1: points have 2 numbers, and the model reads 3",
+            ),
+            (["--train_files", "T.csv"], "there is no file T.csv"),
+            (["--model.mixture", "cubic"], "mixture is 'cubic'; it must be one of 'bivariate', 'diagonal'"),
+            (["--model.has_pen", "false"], "point_size=3; it is for points of two"),
         ],
     ),
     "recall": Script(

@@ -101,7 +101,7 @@ SLOW = (
 def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> None:
     task = TASKS[script_of(path)]
     promised = re.search(
-        rf"Expected: validation (\w+) ([\d.]*\d).* (\d+)(?: steps)? \(([\d,]+) {task.items}", comment(path)
+        rf"Expected: validation (\w+) (-?[\d.]*\d).* (\d+)(?: steps)? \(([\d,]+) {task.items}", comment(path)
     )
     assert promised, "Expected: validation MEASURE VALUE after STEPS steps (ITEMS tokens, examples or images), ..."
     measure, value, steps, items = promised.groups()
