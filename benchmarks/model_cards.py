@@ -83,8 +83,8 @@ def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
 def render(name: str) -> str:
     """Return a recipe's card: its facts in today's template."""
     facts = json.loads((CARDS / "facts" / f"{name}.json").read_text(encoding="utf-8"))
-    picture = f"{name}.png" if (CARDS / f"{name}.png").is_file() else None
-    return f"{render_card(facts, picture, self_contained=True)}\n"
+    curve, drawings = (file if (CARDS / file).is_file() else None for file in (f"{name}.png", f"{name}.svg"))
+    return f"{render_card(facts, curve, self_contained=True, drawings=drawings)}\n"
 
 
 def names() -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hf_lecture_models.hub.card import LEARNING_CURVE
+from hf_lecture_models.hub.card import DRAWINGS, LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import files_in, prepare, publish
 from hf_lecture_models.loading import load_model
@@ -30,12 +30,12 @@ def run(
     facts["licence"] = licence or facts.get("licence")
     for missing in missing_facts(facts, _is_measurable(model)):
         print(f"the card lacks {missing}", file=sys.stderr)
-    curve = Path(name) / LEARNING_CURVE
-    picture = curve if curve.is_file() else None
+    files = {"learning_curve": Path(name) / LEARNING_CURVE, "drawings": Path(name) / DRAWINGS}
+    pictures = {part: path for part, path in files.items() if path.is_file()}
     if dry_run:
-        _show(model, tokenizer, repo, facts, picture)
+        _show(model, tokenizer, repo, facts, pictures)
         return
-    done = publish(model, tokenizer, repo, facts, learning_curve=picture, private=private, revision=revision)
+    done = publish(model, tokenizer, repo, facts, **pictures, private=private, revision=revision)
     for what, names in (("uploaded", done.uploaded), ("deleted", done.deleted), ("left alone", done.left_alone)):
         if names:
             print(f"{what}: {', '.join(names)}")
@@ -50,9 +50,9 @@ def _is_measurable(model: Any) -> bool:
     return True
 
 
-def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], picture: Path | None) -> None:
+def _show(model: Any, tokenizer: Any, repo: str, facts: dict[str, Any], pictures: dict[str, Path]) -> None:
     with TemporaryDirectory() as folder:
-        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, picture)
+        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, **pictures)
         print((stage / "README.md").read_text(encoding="utf-8"))
         for shown, path in files_in(stage).items():
             print(f"{path.stat().st_size:>14,}  {shown}")

@@ -19,6 +19,7 @@ from hf_lecture_models.io.files import staged_file
 
 PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
+DRAWINGS = "drawings.svg"
 # An assumption that every card names: what one busy core of a server draws, memory and power supply included.
 WATTS_PER_CORE = 10
 # The names of `training_record`, and those on the card.
@@ -35,7 +36,7 @@ _TRAINING = {
 
 
 def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path:
-    """Write `README.md` into a model's folder, with the learning curve and the code that the folder holds.
+    """Write `README.md` into a model's folder, with the learning curve, the drawings and the code that it holds.
 
     Raises:
         ValueError: a needed fact is missing.
@@ -43,18 +44,25 @@ def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path
     """
     folder = Path(folder)
     curve = LEARNING_CURVE if (folder / LEARNING_CURVE).is_file() else None
-    card = render_card(facts, curve, self_contained=any(folder.glob("modeling_*.py")))
+    drawings = DRAWINGS if (folder / DRAWINGS).is_file() else None
+    card = render_card(facts, curve, any(folder.glob("modeling_*.py")), drawings)
     with staged_file(folder / "README.md") as path:
         path.write_text(f"{card}\n", encoding="utf-8")
     return folder / "README.md"
 
 
-def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, self_contained: bool = False) -> ModelCard:
+def render_card(
+    facts: Mapping[str, Any],
+    learning_curve: str | None = None,
+    self_contained: bool = False,
+    drawings: str | None = None,
+) -> ModelCard:
     """Return the card, with its results as metadata (`model-index`) and as a table.
 
     Args:
         learning_curve: name of the picture beside the card.
         self_contained: the folder holds the model's code, as `export` writes it.
+        drawings: name of the picture of what a model of pen strokes draws.
 
     Raises:
         ValueError: a needed fact is missing, or the results hold none of the task's measures.
@@ -80,6 +88,7 @@ def render_card(facts: Mapping[str, Any], learning_curve: str | None = None, sel
         training=_training_rows(facts),
         energy=_energy(facts.get("training") or {}),
         learning_curve=learning_curve,
+        drawings=drawings,
         remote_usage=usage_code(facts, remote=True) if self_contained else None,
         oldest_transformers=OLDEST_TRANSFORMERS,
     )

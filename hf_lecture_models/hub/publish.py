@@ -22,7 +22,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, ge
 from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
 from huggingface_hub.hf_api import RepoFile
 
-from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
+from hf_lecture_models.hub.card import DRAWINGS, LEARNING_CURVE, write_card
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.hub.facts import collect_facts
 from hf_lecture_models.io.saved_json import weight_file_patterns
@@ -36,7 +36,7 @@ _SHARED_CODE = ("base", "evaluation", "io", "layers", "pipelines")
 MANAGED_FILES = (
     *weight_file_patterns(),
     *(f"{kind}_*.py" for kind in (*_MODEL_CODE, *_SHARED_CODE)),
-    *(LEARNING_CURVE, TASK_FILE, f"{TARGET_FOLDER}/*"),
+    *(LEARNING_CURVE, DRAWINGS, TASK_FILE, f"{TARGET_FOLDER}/*"),
 )
 ERROR_HINTS = {
     401: "it refuses the token; log in again with `hf auth login`, or set HF_TOKEN to a token that is valid",
@@ -72,6 +72,7 @@ def publish(
     facts: Mapping[str, Any] | None = None,
     *,
     learning_curve: str | os.PathLike[str] | None = None,
+    drawings: str | os.PathLike[str] | None = None,
     private: bool = False,
     revision: str | None = None,
 ) -> Publication:
@@ -84,6 +85,7 @@ def publish(
         repo: "namespace/name" on the Hub; created where it does not exist.
         facts: of the card, from `hub.facts`. Without them the card says that nothing was measured.
         learning_curve: a picture for the card.
+        drawings: the same of a model of pen strokes, from `hf-lecture see strokes`.
         private: the repository must be private; a new one becomes so.
         revision: the branch, created where it does not exist; None: main.
 
@@ -96,7 +98,7 @@ def publish(
     if not token:
         raise OSError("publishing needs a token of the Hub: log in with `hf auth login`, or set HF_TOKEN")
     with TemporaryDirectory(prefix="hf_lecture_publish_") as folder:
-        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, learning_curve)
+        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, learning_curve, drawings)
         _refuse_secret(stage, token)
         api = HfApi(token=token, library_name="hf-lecture-models", library_version=__version__)
         with _clear_errors(repo, token, api.endpoint):
@@ -110,13 +112,15 @@ def prepare(
     folder: Path,
     facts: Mapping[str, Any] | None = None,
     learning_curve: str | os.PathLike[str] | None = None,
+    drawings: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write the folder that `publish` uploads, and return it; arguments and errors as there."""
     _check_name(repo)
     facts = facts or collect_facts(model, tokenizer, {}, name=repo.partition("/")[2], data={})
     export(model, tokenizer, folder)
-    if learning_curve is not None:
-        shutil.copyfile(learning_curve, folder / LEARNING_CURVE)
+    for picture, name in ((learning_curve, LEARNING_CURVE), (drawings, DRAWINGS)):
+        if picture is not None:
+            shutil.copyfile(picture, folder / name)
     write_card(folder, {**facts, "repository": repo})
     return folder
 

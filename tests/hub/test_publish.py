@@ -86,14 +86,21 @@ def _settings(hub: StandInHub, home: Path) -> dict[str, str]:
 
 
 def test_a_model_is_published_in_one_commit(hub: StandInHub, model: Any, tokenizer: Any, tmp_path: Path) -> None:
-    (tmp_path / "curve.png").write_bytes(b"\x89PNG curve")
-    done = publish(model, tokenizer, REPO, _facts(model, tokenizer), learning_curve=tmp_path / "curve.png")
+    pictures = {"learning_curve": tmp_path / "curve.png", "drawings": tmp_path / "strokes.svg"}
+    for path in pictures.values():
+        path.write_bytes(b"\x89PNG curve")
+    done = publish(model, tokenizer, REPO, _facts(model, tokenizer), **pictures)
     (commit,) = hub.commits(REPO)
     assert (done.url, done.commit) == (f"{hub.url}/{REPO}", commit.sha)
     assert set(done.uploaded) == set(commit.files) - {".gitattributes"}
-    assert {"config.json", "tokenizer.json", "modeling_recurrent.py", "README.md", "learning_curve.png"} <= set(
-        commit.files
-    )
+    assert {
+        "config.json",
+        "tokenizer.json",
+        "modeling_recurrent.py",
+        "README.md",
+        "learning_curve.png",
+        "drawings.svg",
+    } <= set(commit.files)
     weights = load(commit.files["model.safetensors"])
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items() if name in weights)
     card = ModelCard(commit.files["README.md"].decode())
