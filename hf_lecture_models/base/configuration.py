@@ -44,6 +44,8 @@ class LectureConfig(PreTrainedConfig):
     """Fields of official checkpoints that change what is computed: class attributes with the one value that is read."""
     non_negative_fields: ClassVar[tuple[str, ...]] = ("initializer_range", "layer_norm_eps")
     """Numbers that must be finite and at least 0."""
+    finite_fields: ClassVar[tuple[str, ...]] = ()
+    """Numbers that must be finite, and may be negative."""
     largest_values: ClassVar[dict[str, int]] = {
         "num_hidden_layers": 256,
         "num_attention_heads": 2**12,
@@ -215,6 +217,8 @@ class LectureConfig(PreTrainedConfig):
             rule = "it must be at least 0 and below 1"
         if name in self.non_negative_fields and not 0 <= value < math.inf:
             rule = "it must be finite and at least 0"
+        if name in self.finite_fields and not math.isfinite(value):
+            rule = "it must be finite"
         if name in self.positive_fields and value < 1:
             rule = "it must be at least 1"
         largest = self.largest_values.get(name, LARGEST_SIZE if name in self.positive_fields else math.inf)

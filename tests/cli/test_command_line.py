@@ -184,6 +184,8 @@ VERBS = [
     ["see", "alignment", "MODEL", "TEXT"],
     ["see", "gradients", "MODEL", "TEXT"],
     ["see", "segmentation", "MODEL", "TEXT"],
+    ["see", "strokes", "MODEL"],
+    ["see", "density", "MODEL", "FILE"],
     ["see", "smoothing", "MODEL", "WORD"],
     ["see", "surprisal", "MODEL", "TEXT"],
     ["convert", "FROM", "TO"],

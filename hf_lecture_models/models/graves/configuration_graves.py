@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of Graves' network, and the fields that it shares with the joint Gaussian."""
 
-import math
 from typing import ClassVar
 
 from hf_lecture_models.base.configuration import LectureConfig
@@ -24,7 +23,8 @@ class PointSequenceConfig(LectureConfig):
 
     keys_to_ignore_at_inference = ["past_key_values"]
     positive_fields: ClassVar[tuple[str, ...]] = ("point_size",)
-    non_negative_fields = (*LectureConfig.non_negative_fields, "quantization_step")
+    non_negative_fields = (*LectureConfig.non_negative_fields, "quantization_step", "scale")
+    finite_fields = ("shift",)
     largest_values = LectureConfig.largest_values | {"point_size": 2**12}
 
     point_size: int = 2
@@ -41,11 +41,8 @@ class PointSequenceConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse a scale that is not above 0, and infinite numbers."""
-        if not (0 < self.scale < math.inf and abs(self.shift) < math.inf):
-            raise ValueError(
-                f"{type(self).__name__}.scale is {self.scale} and shift {self.shift}; scale must be above 0, and both "
-                "finite"
-            )
+        if not self.scale:
+            raise ValueError(f"{type(self).__name__}.scale is 0; it must be above 0")
 
 
 @strict
@@ -75,7 +72,12 @@ class GravesConfig(PointSequenceConfig):
     model_type = "lecture_graves"
     allowed_values = {"mixture": ("bivariate", "diagonal"), "loss_type": ("likelihood", "squared_error")}
     positive_fields = (*PointSequenceConfig.positive_fields, "num_mixtures", "hidden_size", "num_hidden_layers")
-    non_negative_fields = (*PointSequenceConfig.non_negative_fields, "sigma_floor", "max_correlation")
+    non_negative_fields = (
+        *PointSequenceConfig.non_negative_fields,
+        "sigma_floor",
+        "max_correlation",
+        "output_gradient_clip",
+    )
     largest_values = PointSequenceConfig.largest_values | {"num_mixtures": 2**10}
 
     mixture: str = "bivariate"
@@ -101,7 +103,7 @@ class GravesConfig(PointSequenceConfig):
                 f"GravesConfig.loss_type is 'squared_error' with mixture={self.mixture!r} and num_mixtures="
                 f"{self.num_mixtures}; it has one Gaussian: set mixture='diagonal' and num_mixtures=1"
             )
-        if self.max_correlation >= 1 or not self.output_gradient_clip > 0:
+        if self.max_correlation >= 1 or not self.output_gradient_clip:
             raise ValueError(
                 f"GravesConfig.max_correlation is {self.max_correlation} and output_gradient_clip "
                 f"{self.output_gradient_clip}; the first must be below 1, the second above 0"
