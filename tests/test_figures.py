@@ -481,6 +481,12 @@ def lecture_map() -> Iterator[str]:
     words, morphs, pixels = (by_unit[name] for name in ("words", "morphs (Morfessor)", "pixels"))
     yield f"words are right for {words} %, morphs {morphs}, bytes {by_unit['bytes']}, pixels {pixels}"
     yield f"on the same images {100 * images[2]:.1f} %: more, not less"
+    nothing, classes, _, colors = (row["mean"] for row in vit_transfers())
+    assert classes < nothing < colors
+    yield (
+        f"{100 * nothing:.1f} % without pre-training, {100 * classes:.1f} % after classes, {100 * colors:.1f} % after "
+        "masked mean colors"
+    )
     assert images[2] > images[0]
 
 
@@ -765,6 +771,14 @@ def vit_page() -> Iterator[str]:
         seconds = rows[0]["CPU seconds of learning"], rows[1]["pre-training: CPU seconds of learning"]
         accuracies = [f"{100 * row['test accuracy']:.1f}" for row in rows]
         yield table_row(title, f"{rows[0]['images']:,}", *accuracies, "{:,} ({:,})".format(*seconds))
+    transfer = record("vit_transfer")
+    yield "{:,} images of five classes".format(transfer["images of pre-training"])
+    yield "from {:,} images. Percent of {:,} test images, three seeds".format(
+        transfer["images to learn from"], transfer["test images"]
+    )
+    yield "{} without pre-training, {} after classes, {} after pixels, {} after mean colors".format(
+        *map(with_error, vit_transfers())
+    )
     on_classes, pixels, colors = (results[f"fashion_mnist, {way}"]["test accuracy"] for way in VIT_STARTS)
     assert on_classes < pixels < colors < 0.85
     yield (
@@ -797,6 +811,10 @@ def image_captioning_page() -> Iterator[str]:
 
 CAPTIONS = "image_captioning_fashion_mnist"
 VIT_STARTS = ("classes alone", "pixels", "mean_color")
+
+
+def vit_transfers() -> list[Any]:
+    return [record("vit_transfer")[start] for start in ("nothing", "classes", "pixels", "mean_color")]
 
 
 def vit_speed(key: str) -> str:
