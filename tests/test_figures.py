@@ -603,8 +603,9 @@ def nine_tasks_page() -> Iterator[str]:
     cells = record("fine_tuning")["cells"]
     yield fine_tuning.scores(cells)
     yield fine_tuning.times(cells)
-    pre_training = (f"{facts(f'{name}_wikitext2')['training']['cpu_seconds']:,.0f}" for name in ("gpt1", "bert"))
-    yield "in {} and {} CPU seconds".format(*pre_training)
+    known = ("gpt1", "bert", "elmo")
+    pre_training = (f"{facts(f'{name}_wikitext2')['training']['cpu_seconds']:,.0f}" for name in known)
+    yield "in {}, {} and {} CPU seconds".format(*pre_training)
     yield from verdicts_of_fine_tuning(
         {model: {t: 100 * c["mean"] for t, c in row.items()} for model, row in cells.items()}
     )
@@ -640,6 +641,9 @@ def verdicts_of_units(clean: Mapping[str, float], typed: Mapping[str, float]) ->
     yield f"Letters and bytes lose {lost['letters']:.1f} and {lost['bytes']:.1f} points"
 
 
+BELOW_ELMO = ("majority class", "ELMo, of WikiText-2")
+
+
 def verdicts_of_fine_tuning(score: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     bag, lstm, minilm, fixed = (score[name] for name in ("bag of words", "BiLSTM", "MiniLM", "MiniLM, its features"))
     bert, gpt1, majority = (score[name] for name in ("BERT, of WikiText-2", "GPT-1, of WikiText-2", "majority class"))
@@ -652,6 +656,12 @@ def verdicts_of_fine_tuning(score: Mapping[str, Mapping[str, float]]) -> Iterato
     yield f"each word's most frequent tag is right for {majority['EWT']:.1f} %"
     assert bert["EWT"] < min(majority["EWT"], lstm["EWT"])
     yield f"below the most frequent tag ({bert['EWT']:.1f} %)"
+    elmo = score["ELMo, of WikiText-2"]
+    assert bert["EWT"] < elmo["EWT"] < lstm["EWT"]
+    yield f"ELMo tags {elmo['EWT']:.1f} % of EWT's words and finds names with F1 {elmo['WNUT-17']:.1f}, BERT"
+    yield f"{bert['EWT']:.1f} and {bert['WNUT-17']:.1f}. ELMo reads the letters"
+    assert all(elmo["SST, three-way"] < row["SST, three-way"] for name, row in score.items() if name not in BELOW_ELMO)
+    yield f"hardly learns sentiment: {elmo['SST, three-way']:.1f} %"
     others = [row for name, row in score.items() if name != "MiniLM"]
     assert all(minilm[title] > row[title] for row in others for title in row)
     best = {title: max(row.get(title, 0.0) for row in others) for title in minilm}
