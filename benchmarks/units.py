@@ -14,7 +14,7 @@ as it is and once with typing errors.
   or replaced by another one, each equally often, with a fixed seed.
 - Morphs: by Morfessor Baseline (Creutz & Lagus 2007), learned from the training words and their frequencies. Unigram
   pieces are the package's own unigram segmentation, which is trained by expectation-maximization and pruned to a number
-  of pieces; Morfessor chooses the number itself, by a description length. "boundaries" compares the two on the words of
+  of pieces; Morfessor chooses the number itself, by its prior. "boundaries" compares the two on the words of
   the training sentences: precision, recall and F1 of the pieces' inner boundaries, Morfessor's taken as right.
 """
 

@@ -33,8 +33,8 @@ from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf
 from hf_lecture_models.tasks.factories import SMALL_CAPTIONER, load_checkpoint, log_once, make_model
-from hf_lecture_models.tasks.images import image_processor_for, pixels_for
-from hf_lecture_models.tasks.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
+from hf_lecture_models.tasks.images import ImageLines, image_processor_for, pixels_for
+from hf_lecture_models.tasks.task import Encoded, Measure, PredictionOptions, Task, TaskRecipe
 from hf_lecture_models.tasks.translation import new_tokenizer, special_fields
 from hf_lecture_models.trainer.batches import Batches
 
@@ -68,7 +68,7 @@ class ImageCaptioningRecipe(TaskRecipe, CaptionsRecipe):
             raise ValueError("recipe: captions are encoded once; leave tokenizer.sampling out")
 
 
-class ImageCaptioning(Task[ImageCaptioningRecipe]):
+class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
     """The task of captioning images; its data are `Rows` of `image` and `text`.
 
     >>> [measure.key for measure in ImageCaptioning().measures(ImageCaptioningRecipe())]
@@ -81,7 +81,6 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
     items = "tokens"
     script = "train_captioning.py"
     recipe_class: ClassVar[type[ImageCaptioningRecipe]] = ImageCaptioningRecipe
-    line_form = LineForm("paths of images", {"image": str})
 
     def measures(self, recipe: ImageCaptioningRecipe) -> tuple[Measure, ...]:
         """Return the share of captions that are right word by word; of templated ones also each slot's share."""
@@ -206,18 +205,6 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
     def settings(self, recipe: ImageCaptioningRecipe, data: Any = None) -> dict[str, Any]:
         """Return how captions are written and measured."""
         return {"captions": recipe.captions, "num_beams": recipe.num_beams}
-
-    def read_line(self, text: str) -> dict[str, Any]:
-        """Return the path of an image as a field."""
-        return {"image": text.strip()}
-
-    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the path of an image; nothing for an image that the table itself holds."""
-        return {"image": row["image"] if isinstance(row["image"], str) else ""}
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the path of the image."""
-        return str(fields["image"])
 
     def fingerprint(self, recipe: ImageCaptioningRecipe, part: str, data: Any) -> str:
         """Return a checksum of the images and captions."""

@@ -2,7 +2,6 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The classification of images."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +21,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.class_measures import measures_by_class
 from hf_lecture_models.tasks.factories import SMALL_VIT
-from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
+from hf_lecture_models.tasks.images import ImageLines, image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.labels import (
     class_fields,
     classes_of,
@@ -31,7 +30,7 @@ from hf_lecture_models.tasks.labels import (
     named_by_text,
 )
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.task import Encoded, HeadRecipe, Measure, PredictionOptions, Task
 from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 256
@@ -60,7 +59,7 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
             raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
 
 
-class ImageClassification(Task[ImageClassificationRecipe]):
+class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
     """The task of classifying images; its data are `Rows`."""
 
     name = "image_classification"
@@ -69,7 +68,6 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     items = "images"
     script = "train_image_classifier.py"
     recipe_class = ImageClassificationRecipe
-    line_form = LineForm("paths of images", {"image": str})
 
     def measures(self, recipe: ImageClassificationRecipe) -> tuple[Measure, ...]:
         """Return the accuracy."""
@@ -147,18 +145,6 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         with staged_file(folder / "predictions.tsv") as path:
             path.write_text("\n".join(["image\tprediction", *found]) + "\n", encoding="utf-8")
         return folder / "predictions.tsv"
-
-    def read_line(self, text: str) -> dict[str, Any]:
-        """Return the path of an image as a field."""
-        return {"image": text.strip()}
-
-    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the path of an image; nothing for an image that the table itself holds."""
-        return {"image": row["image"] if isinstance(row["image"], str) else ""}
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the path of the image."""
-        return str(fields["image"])
 
     def fingerprint(self, recipe: ImageClassificationRecipe, part: str, data: Any) -> str:
         """A checksum of the images and labels."""

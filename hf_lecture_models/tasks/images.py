@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The image processor, and the images as bytes, of all tasks on images."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from torch import Tensor
 from transformers import AutoConfig, AutoImageProcessor
@@ -10,6 +11,25 @@ from hf_lecture_models.batches.pixels import load_pixels
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.compat import ViTImageProcessorPil
 from hf_lecture_models.io.locations import check_location
+from hf_lecture_models.tasks.task import LineForm
+
+
+class ImageLines:
+    """The lines of a task whose models predict something for the path of an image."""
+
+    line_form: ClassVar[LineForm | None] = LineForm("paths of images", {"image": str})
+
+    def read_line(self, text: str) -> dict[str, Any]:
+        """Return the path of an image as a field."""
+        return {"image": text.strip()}
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the path of an image; nothing for an image that the table itself holds."""
+        return {"image": row["image"] if isinstance(row["image"], str) else ""}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the path of the image."""
+        return str(fields["image"])
 
 
 def make_image_processor(image_size: int, num_channels: int) -> Any:

@@ -115,15 +115,14 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
 
     def train(self, model: Any, processor: Any, data: Any, validation_data: Any, recipe: Any, **options: Any) -> Any:
         """Train as all tasks do; a joint Gaussian has one step, in which it is estimated."""
+        task: SequencePrediction = self
         if isinstance(model, JointGaussianForSequencePrediction):
             recipe = replace(recipe, max_steps=1)
-            self.estimation = _Estimation(model, self.encode(model, processor, data, recipe).inputs)
-        return super().train(model, processor, data, validation_data, recipe, **options)
+            task = _JointGaussianEstimation(_Estimation(model, self.encode(model, processor, data, recipe).inputs))
+        return super(SequencePrediction, task).train(model, processor, data, validation_data, recipe, **options)
 
     def training_options(self, model: Any, recipe: SequencePredictionRecipe) -> dict[str, Any]:
-        """Return the estimation of a joint Gaussian, or no cache."""
-        if isinstance(model, JointGaussianForSequencePrediction):
-            return {"update": self.estimation, "groups": lambda model, recipe: [{"params": list(model.parameters())}]}
+        """Turn off the cache."""
         return {"forward_options": {"use_cache": False}}
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: SequencePredictionRecipe) -> Encoded:
@@ -223,6 +222,17 @@ class _Estimation:
         estimate(self.model, self.sequences)
         sums = _sums(self.model, [(own, 0) for own in self.sequences])
         return torch.tensor(sums["nats_per_point"] / sums["points"])
+
+
+class _JointGaussianEstimation(SequencePrediction):
+    """The task for one joint Gaussian: its only step calls `update`."""
+
+    def __init__(self, update: _Estimation) -> None:
+        self.update = update
+
+    def training_options(self, model: Any, recipe: SequencePredictionRecipe) -> dict[str, Any]:
+        """Return the update, and all weights as one group: they have no gradients."""
+        return {"update": self.update, "groups": lambda model, recipe: [{"params": list(model.parameters())}]}
 
 
 def _problem(config: Any, points: np.ndarray) -> str:

@@ -35,7 +35,7 @@ class SequencePredictionOutput(ModelOutput):
 
 
 class SequencePredictionHead:
-    """What all models of points do with their outputs; it stands before the pre-trained base class.
+    """Loss, densities, code lengths and drawing of a model of points; it comes before the pre-trained base class.
 
     A model defines `forward`, whose `logits` at position t make the distribution of the point at t, and `distribution`.
     Points are (batch, seq, numbers) in the data's own units, the pen (0 or 1) last. Densities are those of
@@ -55,7 +55,7 @@ class SequencePredictionHead:
         """Return the points as the model reads them, with zeros at padding.
 
         Raises:
-            ValueError: they are no floating tensor (batch, seq, numbers), or a real one is NaN or infinite.
+            ValueError: they are not a floating tensor (batch, seq, numbers), or a real one is NaN or infinite.
         """
         width = self.config.point_width
         if not isinstance(points, Tensor) or not points.is_floating_point() or points.dim() != 3:
@@ -141,8 +141,8 @@ class SequencePredictionHead:
         Args:
             temperature: T, larger than 0: weights become π^(1/T) and deviations σ √T; the pen's logit is divided by T.
             seed: the same seed draws the same points; None: torch's own generator.
-            points: (batch, seq, numbers), without padding, to go on from; None: sequences begin anew.
-            num_sequences: how many to draw if there are no `points`.
+            points: (batch, seq, numbers), without padding, to go on from; None: new sequences.
+            num_sequences: how many to draw if `points` is None.
 
         Raises:
             ValueError: n is not positive, or the temperature is not a finite number above 0.

@@ -28,6 +28,7 @@ The gradient of a point's loss is clipped to `output_gradient_clip` in each numb
 Deviations:
 - σ = sigma_floor + exp(σ̂) and ρ = max_correlation tanh(ρ̂). Where a pen rests, the data repeat one point, and a
   component without a floor grows narrower for ever.
+- The LSTMs' initial weights are uniform within 1/√hidden_size, the output's normal with a deviation of 0.075.
 - No peephole connections in the LSTM. Its gradients are not clipped, the output's are.
 - The loss is a mean over points, the paper's a sum over a sequence. It has the data's own order of numbers, pen last.
 - Slide N s14 writes P(x_{t+1} | y_t), with x_t the input at step t; here ŷ_t predicts x_t from x_{t-1} and before.
