@@ -153,6 +153,9 @@ NOT_RUN = {
         "it needs files of points, or statsmodels; tests/training/scripts.py runs the script on such files"
     ),
     r"hf-lecture (predict|evaluate|see (strokes|density)) strokes\b.*": "it needs the model of the command before",
+    r"hf-lecture see (strokes|density) MODEL\b.*": (
+        "it needs a model of points; tests/cli/test_points.py runs it on a small one"
+    ),
     r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),
