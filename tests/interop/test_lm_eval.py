@@ -52,6 +52,7 @@ dataset_kwargs: {data_files: {test: FOLDER/minimal.jsonl}, cache_dir: FOLDER}
 test_split: test
 output_type: multiple_choice
 doc_to_text: ""
+target_delimiter: ""
 doc_to_choice: "{{[sentence_good, sentence_bad]}}"
 doc_to_target: 0
 metric_list: [{metric: acc}]
