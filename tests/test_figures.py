@@ -529,8 +529,8 @@ def babylm_page() -> Iterator[str]:
     results = record("babylm")
     yield from babylm.table(results["rows"]).splitlines()
     yield f"The first {results['pairs_of_a_paradigm']} pairs"
-    difference = 100 * max(row["largest_difference"] for row in results["rows"].values())
-    yield f"ours to {difference:.2f} percentage points"
+    assert all(row["largest_difference"] == 0 for row in results["rows"].values())
+    yield f"up to {babylm.ROUNDING:.4f} nats"
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
