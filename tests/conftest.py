@@ -83,6 +83,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A check marked `once_per_model` is slow for all test classes of a model class but the first.
 
+    One that is slow for the first is nightly for the others.
     `once_per_model("config_class")` is slow for all of a configuration class but the first; of several names, where the
     check has looked at each of these things before.
     """
@@ -92,7 +93,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             things = _looks_at(item.cls, marker.args or ("model_class",))  # type: ignore[attr-defined]
             known = seen[item.function, item.name]  # type: ignore[attr-defined]
             if things <= known:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.nightly if item.get_closest_marker("slow") else pytest.mark.slow)
             known |= things
 
 

@@ -598,6 +598,7 @@ class ModelTests:
         )
 
     @pytest.mark.slow
+    @pytest.mark.once_per_model
     def test_compiles_in_one_piece(self) -> None:
         """No step asks for the value of a tensor, for which a GPU would have to be waited."""
         model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
@@ -1458,6 +1459,7 @@ class CausalLMHeadTests(CausalLMTests):
         assert "use_cache=True` is incompatible with gradient checkpointing" in warning.call_args[0][0]
 
     @pytest.mark.slow
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_loss_without_all_logits_compiles_in_one_piece(self) -> None:
         """And so does going on from a cache."""
@@ -2263,6 +2265,7 @@ class MaskedLMTests(TokenHeadTests):
         assert rows == [counted], "logits of positions without a label"
 
     @pytest.mark.slow
+    @pytest.mark.once_per_model
     def test_a_training_step_compiles_in_one_piece(self) -> None:
         """At other numbers of labels too."""
         config = self.config()

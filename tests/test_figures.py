@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
+from benchmarks import babylm, blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -523,6 +523,14 @@ def neighbours() -> Iterator[str]:
 
 def blimp_page() -> Iterator[str]:
     yield from blimp.table(record("blimp")["rows"]).splitlines()
+
+
+def babylm_page() -> Iterator[str]:
+    results = record("babylm")
+    yield from babylm.table(results["rows"]).splitlines()
+    yield f"The first {results['pairs_of_a_paradigm']} pairs"
+    assert all(row["largest_difference"] == 0 for row in results["rows"].values())
+    yield f"up to {babylm.ROUNDING:.4f} nats"
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1375,6 +1383,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/neighbours.md": neighbours,
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
+    "docs/babylm.md": babylm_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,
@@ -1451,6 +1460,13 @@ OTHERS: dict[str, dict[str, str]] = {
         "a weight of 0.72. On average over all 72 heads it is 0.10, hardly more than 0.083": (
             "checked by test_he_attends_to_jack in tests/analysis/test_attention_maps.py"
         ),
+    },
+    "docs/babylm.md": {
+        "the 2 million words of WikiText-2": "its size",
+        "10 million (strict-small) or 100 million": "the challenge's",
+        "after 10 million words": "the challenge's",
+        "BabyLlama 69.8 and LTG-BERT 60.6": "the challenge's",
+        "99 % instead of 62 %": "of a run with the fault that the sentence names",
     },
     "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
     "docs/attention_cost.md": {

@@ -114,6 +114,10 @@ NOT_RUN = {
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
+    r"hf-lecture exec python -m evaluation_pipeline\..*": "another project's program; benchmarks/babylm.py runs it",
+    r"python training/\S+ training/recipes/(gpt1|ngram)_wikitext2.yaml --output_dir \w+_babylm .*": (
+        "it needs BabyLM's text; tests/training/scripts.py runs the scripts on small files"
+    ),
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/scripts.py runs the script on such files"

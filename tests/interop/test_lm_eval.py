@@ -44,6 +44,19 @@ doc_to_choice: choices
 doc_to_target: label
 metric_list: [{metric: acc}]
 """
+# As lm_eval, and so the BabyLM challenge of 2023 and 2024, has BLiMP's.
+PAIRS_TASK = """\
+task: ours_minimal
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/minimal.jsonl}, cache_dir: FOLDER}
+test_split: test
+output_type: multiple_choice
+doc_to_text: ""
+target_delimiter: ""
+doc_to_choice: "{{[sentence_good, sentence_bad]}}"
+doc_to_target: 0
+metric_list: [{metric: acc}]
+"""
 ROLLING_TASK = """\
 task: ours_NAME
 dataset_path: json
@@ -70,6 +83,11 @@ PROMPTS = [
     {"context": "a dog", "answer": "saw the"},
     {"context": "one", "answer": "bird sang in a tree ."},
 ]
+MINIMAL = [
+    {"sentence_good": "the cat sat on the mat .", "sentence_bad": "the cat on sat the mat ."},
+    {"sentence_good": "a bird sang", "sentence_bad": "a the sang"},
+    {"sentence_good": "the zebra sat", "sentence_bad": "the yak sat"},  # unknown words: a tie for models of words
+]
 LONG = " ".join(TEXTS * 150)  # 3,150 words: more than lm_eval gives a model at once unless told otherwise
 
 
@@ -79,12 +97,14 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = {
         "choices": CHOICES,
         "prompts": PROMPTS,
+        "minimal": MINIMAL,
         "texts": [{"text": text} for text in TEXTS],
         "long": [{"text": LONG}],
     }
     for name, lines in rows.items():
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     yaml = {"choices": CHOICE_TASK, "generate": GENERATION_TASK, "texts": ROLLING_TASK, "long": ROLLING_TASK}
+    yaml["minimal"] = PAIRS_TASK
     for name, task in yaml.items():
         task = task.replace("FOLDER", str(folder)).replace("NAME", name)
         (folder / f"{name}.yaml").write_text(task, encoding="utf-8")
@@ -133,6 +153,20 @@ def test_choices_have_our_log_probabilities(name: str, folders: dict[str, str], 
         right.append(max(range(len(scores)), key=scores.__getitem__) == row["label"])
     assert found["acc,none"] == pytest.approx(sum(right) / len(right))
     assert right[0]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_minimal_pairs_have_our_log_probabilities_and_ties_count_as_right(
+    name: str, folders: dict[str, str], tasks: Path
+) -> None:
+    found = evaluate("ours_minimal", tasks, pretrained=folders[name])
+    right = []
+    for sample in sorted(found["samples"], key=lambda sample: sample["doc_id"]):
+        scores = [prefix(*load(folders[name]), text) for text in MINIMAL[sample["doc_id"]].values()]
+        theirs = [score for score, _ in sample["filtered_resps"]]
+        assert theirs == pytest.approx(scores, abs=1e-4)
+        right.append(theirs[0] >= theirs[1])
+    assert found["acc,none"] == pytest.approx(sum(right) / len(right))
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
