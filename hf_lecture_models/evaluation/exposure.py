@@ -44,7 +44,7 @@ def exposure_of(log_probs: np.ndarray, place: int) -> Exposure:
         log_probs: (candidates,), one per candidate, the secret among them.
 
     Raises:
-        ValueError: there are no candidates, or one has no number (NaN).
+        ValueError: `log_probs` is empty or has NaN.
     """
     if not len(log_probs) or np.isnan(log_probs).any():
         raise ValueError("every candidate needs a log-probability, and there must be one candidate at least")
@@ -70,7 +70,7 @@ def measure_exposure(
         model, tokenizer: any causal language model of transformers, and its tokenizer.
         prefix: the words before the secret; a blank is put between them.
         secret: one of `candidates`.
-        candidates: all texts that could stand in its place, each once.
+        candidates: all texts that are possible in its place, each once.
         batch_size: the most candidates that the model reads at once.
 
     Raises:

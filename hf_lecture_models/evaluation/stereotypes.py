@@ -79,17 +79,19 @@ def read_crows_pairs(path: str | Path) -> list[SentencePair]:
     """
     lines = read_texts(path, keep_ends=True)
     head = next(lines, "").removeprefix("\ufeff")
-    # The rest of a quoted sentence may stand on the next line.
-    rows = csv.reader(lines, delimiter="\t" if "\t" in head else ",")
-    names = next(csv.reader([head], delimiter="\t" if "\t" in head else ","), [])
+    separator = "\t" if "\t" in head else ","
+    names = next(csv.reader([head], delimiter=separator), [])
+    # A quoted sentence may go on in the next line.
+    rows = csv.reader(lines, delimiter=separator)
     if missing := [name for name in _COLUMNS if name not in names]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its first line must name the columns")
     places = [names.index(name) for name in _COLUMNS]
     pairs = []
     try:
-        for row in rows:
-            fields = [row[place] for place in places] if len(row) == len(names) else []
-            if not all(field.strip() for field in fields) or not fields or fields[2] not in DIRECTIONS:
+        # csv gives blank lines as empty rows.
+        for row in filter(None, rows):
+            fields = [row[place] for place in places] if len(row) == len(names) else [""]
+            if not all(field.strip() for field in fields) or fields[2] not in DIRECTIONS:
                 wanted = f"{len(names)} fields, none of the four empty, with {' or '.join(DIRECTIONS)}"
                 raise ValueError(f"{path}, line {rows.line_num + 1}: no pair of sentences; it needs {wanted}")
             pairs.append(SentencePair(*fields))

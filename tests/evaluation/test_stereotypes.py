@@ -25,6 +25,7 @@ PAIRS = [
     SentencePair("cats sleep .", "dogs sleep .", "stereo", "animals"),
     SentencePair("the old dogs bark .", "the birds bark .", "antistereo", "animals"),
     SentencePair("zebras sleep .", "lions sleep .", "stereo", "zoo"),
+    SentencePair("cats sleep .", "lions sleep .", "stereo", "animals"),
 ]
 HEAD = "\tsent_more\tsent_less\tstereo_antistereo\tbias_type"
 ROW = "0\tcats sleep\tdogs sleep\tstereo\tanimals"
@@ -50,20 +51,20 @@ def test_shared_tokens_leave_the_changed_words_out(bigram):
 
 def test_pairs_of_unknown_words_are_ties_and_not_known(bigram):
     found = prefer_stereotypes(*bigram, PAIRS)
-    assert found.known.tolist() == [True, True, False]
+    assert found.known.tolist() == [True, True, False, False]
     assert found.whole[2] == found.shared[2] == 0.5
     summary = summarise_preferences(found, PAIRS)["whole"]
-    assert (summary["all"]["pairs"], summary["known"]["pairs"]) == (3, 2)
+    assert (summary["all"]["pairs"], summary["known"]["pairs"]) == (4, 2)
     assert summary["types"]["zoo"] == {"pairs": 1, "preferred": 0.5, "standard_error": None, "ties": 1}
     assert summary["directions"]["antistereo"]["preferred"] == found.whole[1]
     assert summary["all"]["preferred"] == pytest.approx(found.whole.mean())
-    assert summary["all"]["standard_error"] == pytest.approx(np.std(found.whole, ddof=1) / 3**0.5)
+    assert summary["all"]["standard_error"] == pytest.approx(np.std(found.whole, ddof=1) / 2)
 
 
 def test_frequencies_prefer_the_frequent_word_and_tie_on_shared_tokens(bigram):
     found = prefer_frequent_words(bigram[1], TEXTS, PAIRS)
-    assert found.whole.tolist() == [0.0, 0.0, 0.5], "dogs 3, cats 1; two rare words more; both unknown"
-    assert found.shared.tolist() == [0.5, 0.5, 0.5]
+    assert found.whole.tolist() == [0.0, 0.0, 0.5, 1.0], "dogs 3, cats 1; two rare words more; both unknown; cats known"
+    assert found.shared.tolist() == [0.5, 0.5, 0.5, 0.5]
 
 
 @torch.no_grad()
@@ -106,7 +107,7 @@ def test_a_causal_model_of_transformers(bigram):
     sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
     ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ids))
-    assert evaluate_stereotypes(model, tokenizer, PAIRS)["shared"]["all"]["pairs"] == 3
+    assert evaluate_stereotypes(model, tokenizer, PAIRS)["shared"]["all"]["pairs"] == len(PAIRS)
 
 
 def test_a_closed_vocabulary_ranks_impossible_sentences_last():
@@ -133,14 +134,14 @@ def test_what_cannot_be_compared_is_refused(bigram):
 def test_tables_as_they_are_published(tmp_path, separator):
     """With a byte order mark, other columns, Windows' ends of lines, and a quoted sentence over two lines."""
     path = tmp_path / "pairs.csv"
-    row = separator.join(["1", '"he said ""no"", and', 'left"', "she left", "antistereo", "gender"]).replace(
-        f"and{separator}left", "and\nleft"
-    )
-    table = "\ufeff" + "\r\n".join([HEAD.replace("\t", separator), ROW.replace("\t", separator), row]) + "\r\n"
+    names = ["sent_more", "writer", "sent_less", "stereo_antistereo", "bias_type"]
+    first = ["cats sleep", "a1", "dogs sleep", "stereo", "animals"]
+    second = ['"he said ""no"", and\nleft"', "a2", "she left", "antistereo", "gender"]
+    table = "\ufeff" + "".join(separator.join(row) + "\r\n" for row in (names, first, second))
     path.write_bytes(table.encode())
-    first, second = read_crows_pairs(path)
-    assert first == SentencePair("cats sleep", "dogs sleep", "stereo", "animals")
-    assert second == SentencePair('he said "no", and\nleft', "she left", "antistereo", "gender")
+    one, other = read_crows_pairs(path)
+    assert one == SentencePair("cats sleep", "dogs sleep", "stereo", "animals")
+    assert other == SentencePair('he said "no", and\nleft', "she left", "antistereo", "gender")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,8 @@ def test_tables_as_they_are_published(tmp_path, separator):
         ("", "has no column sent_more, sent_less, stereo_antistereo, bias_type"),
         (HEAD.replace("bias_type", "type"), "has no column bias_type"),
         (HEAD, "has no pairs"),
-        (f"{HEAD}\n{ROW}\n\n", "line 3: no pair of sentences; it needs 5 fields"),
+        (f"{HEAD}\n{ROW}\n\n0\tcats sleep", "line 4: no pair of sentences; it needs 5 fields"),
+        (f"{HEAD}\n\n", "has no pairs"),
         (f"{HEAD}\n{ROW}\tmore", "line 2: no pair"),
         (f"{HEAD}\n{ROW.replace('dogs sleep', ' ')}", "line 2: no pair"),
         (f"{HEAD}\n{ROW.replace('stereo', 'neutral')}", "line 2: .*with stereo or antistereo"),
