@@ -55,6 +55,7 @@ def test_pairs_of_unknown_words_are_ties_and_not_known(bigram):
     assert found.whole[2] == found.shared[2] == 0.5
     summary = summarise_preferences(found, PAIRS)["whole"]
     assert (summary["all"]["pairs"], summary["known"]["pairs"]) == (4, 2)
+    assert summary["known"]["preferred"] == found.whole[:2].mean() != found.whole[2:].mean()
     assert summary["types"]["zoo"] == {"pairs": 1, "preferred": 0.5, "standard_error": None, "ties": 1}
     assert summary["directions"]["antistereo"]["preferred"] == found.whole[1]
     assert summary["all"]["preferred"] == pytest.approx(found.whole.mean())
