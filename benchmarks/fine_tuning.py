@@ -39,7 +39,7 @@ from benchmarks.common import (
 )
 from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import figure
-from hf_lecture_models.hub.card import WATTS_PER_CORE
+from hf_lecture_models.hub.energy import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.question_answering import QuestionAnswering

@@ -12,7 +12,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import attention_cost_picture, common, efficient_ablation, scaling, sentence_classifiers, training_steps
+from benchmarks import (
+    attention_cost_picture,
+    canaries,
+    common,
+    efficient_ablation,
+    loss_by_distance,
+    scaling,
+    sentence_classifiers,
+    training_steps,
+)
 from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
 from hf_lecture_models.hub import facts
@@ -163,7 +172,9 @@ def test_without_attention_a_token_reads_only_itself():
     assert torch.equal(model(texts).logits[:, -1], logits)
 
 
-@pytest.mark.parametrize("module", [common, training_steps, scaling, attention_cost_picture])
+@pytest.mark.parametrize(
+    "module", [common, training_steps, scaling, attention_cost_picture, canaries, loss_by_distance]
+)
 def test_the_examples_of_shared_parts_hold(module):
     assert doctest.testmod(module).failed == 0
 
@@ -203,3 +214,10 @@ def test_attention_cost_is_drawn(tmp_path):
     rows = {"linear": dict(zip(("256", "512", "1024"), figures, strict=True)), "hashing": {"256": figures[0]}}
     attention_cost_picture.save_picture(rows, tmp_path / "cost.png")
     assert (tmp_path / "cost.png").stat().st_size > 1000
+
+
+def test_exposure_is_drawn(tmp_path):
+    """Means with their errors, one line for each model."""
+    runs = [{"secrets": [{"repetitions": n, "bits": b, "rank": 1} for n in canaries.REPETITIONS for b in (1.0, 3.0)]}]
+    canaries.save_picture({"LSTM": {"exposure": canaries.summarise(runs)}}, tmp_path / "exposure.svg")
+    assert "<!-- LSTM" in (tmp_path / "exposure.svg").read_text(encoding="utf-8")

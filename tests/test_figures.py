@@ -24,13 +24,26 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import babylm, blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
+from benchmarks import (
+    babylm,
+    blimp,
+    canaries,
+    crows_pairs,
+    fine_tuning,
+    loss_by_distance,
+    sentence_classifiers,
+    translation,
+    units,
+    wikitext2_table,
+    word2vec,
+)
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
     PaddedMlpConfig,
     PaddedMlpForSequenceClassification,
 )
+from hf_lecture_models.hub.energy import Energy, estimate_energy
 from hf_lecture_models.tokenization.corpus import read_texts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -367,6 +380,14 @@ RECURRENT_SHAPES = ("WikiText-2: 2 x 200, 33 k words", "2 x 512, 8 k words")
 
 
 def lecture_map() -> Iterator[str]:
+    five = record("crows_pairs")["rows"][FIVE_GRAM]
+    yield (
+        f"prefer the stereotype in {crows_pairs.percent(five['frequencies']['all'])} % of the pairs, the 5-gram in "
+        f"{crows_pairs.percent(five['whole']['all'])} %"
+    )
+    yield (
+        energy_of_the_cards()[0].replace("of the cards", "of the [cards](../hub_cards/README.md)").removeprefix("The ")
+    )
     exact = 100 * facts(CAPTIONS)["results"]["exact_match"]
     yield f"[captions of Fashion-MNIST](../hub_cards/{CAPTIONS}.md): {exact:.1f} % right word by word"
     *_, joint, _, drawn = point_bits()
@@ -531,6 +552,98 @@ def babylm_page() -> Iterator[str]:
     yield f"The first {results['pairs_of_a_paradigm']} pairs"
     assert all(row["largest_difference"] == 0 for row in results["rows"].values())
     yield f"up to {babylm.ROUNDING:.4f} nats"
+
+
+TURNED_TYPES = ("nationality", "religion", "sexual-orientation", "socioeconomic")
+FIVE_GRAM = "5-gram, modified Kneser-Ney"
+
+
+def bias_page() -> Iterator[str]:
+    yield from stereotypes()
+    yield from secrets()
+    yield from repetitions()
+    yield from energy_of_the_cards()
+
+
+def stereotypes() -> Iterator[str]:
+    rows = record("crows_pairs")["rows"]
+    yield from crows_pairs.table(rows).splitlines()
+    for score in ("whole", "shared"):
+        yield from crows_pairs.table_of_types(rows, score).splitlines()
+    five, trigram = rows[FIVE_GRAM], rows["trigram, modified Kneser-Ney"]
+    words, pairs = five["frequencies"], five["whole"]["all"]["pairs"]
+    shares = {name: crows_pairs.percent(row).split()[0] for name, row in words["types"].items()}
+    assert (min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)) == ("sexual-orientation", "age")
+    yield f"{pairs:,} pairs"
+    yield f"in {crows_pairs.percent(words['all'])} % of the pairs"
+    yield f"in {shares['sexual-orientation']} % for sexual orientation and in {shares['age']} % for age"
+    stereo, antistereo = (
+        crows_pairs.percent(words["directions"][name]).split()[0] for name in ("stereo", "antistereo")
+    )
+    yield f'{stereo} % in the direction "stereo" and {antistereo} % in "antistereo"'
+    alike = [f"{100 * row['same_answer']:.0f}" for row in (trigram, five)]
+    assert alike[0] == alike[1]
+    yield f"both n-grams answer like the frequencies in {alike[0]} % of the pairs"
+    shared = [crows_pairs.percent(row["shared"]["known"]) for row in (trigram, five)]
+    yield f"in {shared[0]} and {shared[1]} % of the pairs of known words"
+
+
+def secrets() -> Iterator[str]:
+    found = record("canaries")
+    yield from canaries.table(found["models"]).splitlines()
+    yield f"{found['lines']:,} lines of WikiText-2"
+    yield f"all {found['candidates']:,} numbers"
+    models = found["models"]
+    assert all(len(model["runs"]) == 1 for model in models.values())
+    (seconds, more), epochs = (
+        (models[name]["runs"][0]["train_cpu_s"] for name in ("LSTM", "Transformer")),
+        found["training"]["epochs"],
+    )
+    yield f"{found['owners']} secrets for each number, one seed for each model"
+    yield f"for {epochs} epochs ({seconds:.0f} CPU seconds the LSTM, {more:.0f} the Transformer)"
+    yield f"over the same {found['vocabulary']:,} words"
+
+    def bits(name: str, times: int) -> str:
+        row = models[name]["exposure"][str(times)]
+        return f"{row['bits']:.1f} ± {row['standard_error']:.1f}"
+
+    once, twice = (bits("5-gram", times).split()[0] for times in (1, 2))
+    yield f"({once} bits after one occurrence, {twice} after two)"
+    many, most, lstm = bits("Transformer", 32), bits("Transformer", 64), bits("LSTM", 64)
+    yield f"reaches {many} bits after 32 occurrences and {most} after 64, the LSTM {lstm}"
+    better, worse = (models[name]["runs"][0]["validation_perplexity"] for name in ("Transformer", "LSTM"))
+    yield f"(perplexity {better:.0f} against {worse:.0f})"
+    for name in ("LSTM", "Transformer"):
+        rows = models[name]["exposure"]
+        assert abs(rows["1"]["bits"] - rows["0"]["bits"]) <= rows["0"]["standard_error"] + rows["1"]["standard_error"]
+
+
+def repetitions() -> Iterator[str]:
+    rows = record("loss_by_distance")["rows"]
+    for which in ("words", "seldom"):
+        yield from loss_by_distance.table(rows, which).splitlines()
+    shown = {
+        name: {label: bits for label, _, bits in loss_by_distance.shown(row["seldom"])} for name, row in rows.items()
+    }
+    near, far = "1 to 7", "8,192 and more"
+    plain, cached = shown[FIVE_GRAM], shown[loss_by_distance.CACHED]
+    yield f"The 5-gram needs {plain[near]:.1f} bits for a seldom word that occurred 1 to 7 words before"
+    known = [bits for label, bits in plain.items() if label != "first occurrence"]
+    yield f"and no fewer than {min(known):.1f} at any distance"
+    yield f"Interpolated with a cache of {loss_by_distance.CACHE.window:,} words it needs {cached[near]:.1f}"
+    lost = cached[far] - plain[far]
+    yield f"has not occurred for 8,192 words or more, the cache is of no use, and it loses {lost:.1f} bits"
+
+
+def energy_of_the_cards() -> tuple[str, str]:
+    names = sorted(path.stem for path in (ROOT / "hub_cards" / "facts").glob("*.json"))
+    estimates = {name: estimate_energy(facts(name).get("training") or {}) for name in names}
+    known: dict[str, Energy] = {name: one for name, one in estimates.items() if one is not None}
+    hours, grams = (sum(getattr(one, unit) for one in known.values()) for unit in ("watt_hours", "grams"))
+    together = f"The {len(known)} trainings of the cards together: {hours:.0f} Wh and {grams:.0f} g"
+    most = max(known, key=lambda name: known[name].watt_hours)
+    assert most == "elmo_wikitext2"
+    return together, f"[ELMo](../hub_cards/{most}.md), {known[most].watt_hours:.1f} Wh and {known[most].grams:.1f} g"
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1384,6 +1497,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
     "docs/babylm.md": babylm_page,
+    "docs/bias_and_privacy.md": bias_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,
@@ -1469,6 +1583,15 @@ OTHERS: dict[str, dict[str, str]] = {
         "99 % instead of 62 %": "of a run with the fault that the sentence names",
     },
     "docs/blimp.md": {"67,000 pairs": "size of BLiMP"},
+    "docs/bias_and_privacy.md": {
+        "Frequencies alone give a tie, 50 %.": "of two sentences",
+        "CC BY-SA 4.0": "a licence",
+        "are more than ten points from 50 %": "of two sentences",
+        "above 50 % and socioeconomic": "of two sentences, checked by stereotypes",
+        "occur at most 100 times in the training text": "loss_by_distance.SELDOM",
+        "It is 13.3 bits where the model ranks the secret first": "log2 of 10,000",
+        "and 1.4 bits on average": "log2 e",
+    },
     "docs/attention_cost.md": {
         "| 256 tokens | 1,024 | 4,096 | 16,384 |": "lengths",
         "from 2,048 tokens on: 1 is linear": "a constant of the benchmark",
@@ -1479,6 +1602,7 @@ OTHERS: dict[str, dict[str, str]] = {
     "benchmarks/README.md": {
         "windows of 1, 2, 4, 8 times": "options",
         "67,000 minimal pairs": "size of BLiMP",
+        "the 1,508 pairs of CrowS-Pairs": "size of CrowS-Pairs",
         "the 2,210 test sentences": "of SST",
         "8,544 sentences are too few": "of SST's training set",
         "| learning rate 0.001 |": "an option",

@@ -131,6 +131,15 @@ def split_like_wikitext(text: str) -> str:
 TEXT_FORMS: dict[str, Callable[[str], str]] = {"plain": str, "wikitext": split_like_wikitext}
 
 
+def compare_scores(first: float, second: float) -> float:
+    """Return 1 if the first score is larger, 1/2 if both are equal, else 0.
+
+    >>> compare_scores(-3.0, -4.0), compare_scores(-float("inf"), -float("inf")), compare_scores(-4.0, -3.0)
+    (1.0, 0.5, 0.0)
+    """
+    return ((first > second) + (first >= second)) / 2
+
+
 def measure_paradigm(
     model: Any,
     tokenizer: Any,
@@ -154,8 +163,7 @@ def measure_paradigm(
     sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
     pairs = list(zip(scores[: len(paradigm.good)], scores[len(paradigm.good) :], strict=True))
-    # 0.5 for a tie
-    points = [((good.log_prob > bad.log_prob) + (good.log_prob >= bad.log_prob)) / 2 for good, bad in pairs]
+    points = [compare_scores(good.log_prob, bad.log_prob) for good, bad in pairs]
     is_known = [not good.encoded.unknown_words and not bad.encoded.unknown_words for good, bad in pairs]
     known_points = [point for point, known in zip(points, is_known, strict=True) if known]
     return {

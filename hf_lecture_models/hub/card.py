@@ -14,14 +14,13 @@ from typing import Any
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from hf_lecture_models.hub.energy import describe_energy, emissions_metadata
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.io.files import staged_file
 
 PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
 DRAWINGS = "drawings.svg"
-# An assumption that every card names: what one busy core of a server draws, memory and power supply included.
-WATTS_PER_CORE = 10
 # The names of `training_record`, and those on the card.
 _TRAINING = {
     "steps": "optimizer steps",
@@ -86,7 +85,7 @@ def render_card(
         rows=[(label, _shown(value)) for label, value in measured.values()],
         recipe=yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip() if recipe else "",
         training=_training_rows(facts),
-        energy=_energy(facts.get("training") or {}),
+        energy=describe_energy(facts),
         learning_curve=learning_curve,
         drawings=drawings,
         remote_usage=usage_code(facts, remote=True) if self_contained else None,
@@ -169,6 +168,7 @@ def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]
         tags=[*([PACKAGE] if _is_ours(facts) else []), facts["model_type"]],
         model_name=facts["name"] if results else None,
         eval_results=results or None,
+        co2_eq_emissions=emissions_metadata(facts),
     )
 
 
@@ -181,25 +181,6 @@ def _shown(value: float) -> str:
     if math.isinf(value):
         return "infinite"
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:#.4g}"
-
-
-def _energy(training: Mapping[str, Any]) -> str:
-    """Return an estimate from the CPU seconds of a training that ran on the CPU alone.
-
-    >>> _energy({"cpu_seconds": 720.0, "device": "cpu"})
-    'about 2 Wh, estimated: 720 CPU seconds of learning, at an assumed 10 watts for a busy core; not measured'
-    >>> _energy({"cpu_seconds": 720.0, "device": "cuda"})
-    'not measured'
-    """
-    seconds = training.get("cpu_seconds")
-    if seconds is None or training.get("device") != "cpu":
-        return "not measured"
-    hours = seconds * WATTS_PER_CORE / 3600
-    amount = f"about {hours:.2g}" if hours >= 0.01 else "less than 0.01"
-    return (
-        f"{amount} Wh, estimated: {seconds:,.4g} CPU seconds of learning, "
-        f"at an assumed {WATTS_PER_CORE} watts for a busy core; not measured"
-    )
 
 
 def _lecture_page(model_type: str) -> dict[str, str]:

@@ -97,10 +97,40 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
         "saving included: 12.35\n- tokens read: 1,234,567\n- CPU seconds of learning alone: 1,800\n- device: cpu"
         in text
     )
-    assert "about 5 Wh, estimated: 1,800 CPU seconds of learning, at an assumed 10 watts" in text
+    assert (
+        "\n- energy: about 5 Wh, estimated: 1,800 CPU seconds of learning, at an assumed 10 watts for a busy core; not "
+        "measured\n- carbon dioxide: about 2.4 g, estimated: at 481 g per kWh, the world's average electricity of 2023 "
+        "(Ember)\n\n## How"
+    ) in text
+    emissions = card.data.to_dict()["co2_eq_emissions"]
+    assert (emissions["emissions"], emissions["training_type"], emissions["hardware_used"]) == (
+        2.4,
+        "pre-training",
+        "CPU",
+    )
+    assert emissions["source"].startswith(
+        "estimate: CPU seconds of learning at 10 watts per busy core and 481 g CO2 per"
+    )
     assert "accelerate launch training/train_causal_lm.py" in text
     assert "CC0" in text
     assert not re.search(r"\n{4,}|[{}]{2}|\{%", text), "the template leaves no traces"
+
+
+def test_energy_is_estimated_for_one_process_on_a_cpu_alone(saved: tuple[Path, dict[str, Any]]) -> None:
+    """A training that began with other weights says so; small amounts are numbers of YAML, not texts."""
+    folder, facts = saved
+    tuned = facts | {"recipe": {"from_pretrained": "bert"}, "environment": {"processor": "AMD EPYC"}}
+    tuned["training"] = {"cpu_seconds": 0.004, "device": "cpu"}
+    card = ModelCard.load(write_card(folder, tuned))
+    emissions = card.data.to_dict()["co2_eq_emissions"]
+    assert emissions["emissions"] == pytest.approx(5.3e-6)
+    assert (emissions["training_type"], emissions["hardware_used"]) == ("fine-tuning", "CPU (AMD EPYC)")
+    assert "\n- carbon dioxide: less than 0.01 g" in card.text
+    assert "(Ember)\n- the training of the weights that this one began with is not counted\n" in card.text
+    for training in ({"cpu_seconds": 9.0, "device": "cuda"}, {"device": "cpu"}, {"cpu_seconds": 9.0}):
+        card = render_card(facts | {"training": training})
+        assert "\n- energy: not measured\n" in card.text
+        assert "co2_eq_emissions" not in card.data.to_dict()
 
 
 def test_what_stands_beside_the_card_is_named(saved: tuple[Path, dict[str, Any]]) -> None:
@@ -171,6 +201,7 @@ def test_nothing_is_claimed_of_what_was_not_measured(saved: tuple[Path, dict[str
     assert "energy: not measured" in card.text
     assert "No recipe was recorded." in card.text
     assert card.data.eval_results is None
+    assert "co2_eq_emissions" not in card.data.to_dict()
     assert (card.data.license, card.data.language) == ("unknown", None)
     assert not re.search(r"\n{4,}|[{}]{2}|\{%|None", card.text)
 
