@@ -38,9 +38,7 @@ class HashedNGramTables(NGramTables):
         """Return self, or raise a ValueError that names the damaged table."""
         numbers = self.hash_numbers
         if numbers.dtype != np.int64 or len(numbers) != self.vocab_size or not (numbers >= 0).all():
-            raise ValueError(
-                "the words' numbers are not int64, negative, or not as many as words; the table is damaged"
-            )
+            raise ValueError("the words' numbers are negative, not int64, or too few; the table is damaged")
         super().check()
         return self
 
@@ -89,8 +87,8 @@ class HashedNGrams(NGramTrie):
 
         The contexts have n-1 words; both are (tokens,), -1 where there are none.
         """
-        keys = self._numbers(words)
-        numbers, entries = keys, words
+        numbers, entries = self._numbers(words), words
+        keys = numbers
         for n in range(2, order + 1):
             contexts = entries.roll(1).masked_fill_(starts, -1)
             contexts[:1] = -1
@@ -151,14 +149,14 @@ class HashedNGrams(NGramTrie):
     def _weights(self, contexts: Tensor) -> Tensor:
         """(order, rows): [n-1] is the log10 weight of all contexts of n words and more."""
         weights = self.log10("probs", 1).new_zeros(self.order, contexts.shape[1])
-        keys = torch.zeros_like(contexts[0]) if len(contexts) else None
+        keys = contexts.new_zeros(contexts.shape[1])
         for n, context in enumerate(contexts, 1):
             at = where_true(context >= 0)
             words = context.index_select(0, at)
             found = self._numbers(words)
             if n > 1:
-                found = extended(keys.index_select(0, at), found)  # type: ignore[union-attr]
-            keys.index_copy_(0, at, found)  # type: ignore[union-attr]
+                found = extended(keys.index_select(0, at), found)
+            keys.index_copy_(0, at, found)
             entries = words if n == 1 else find(self.keys(n), found)
             weights[n - 1].index_copy_(0, at, self.log10("backoffs", n, entries))
         return weights.flip(0).cumsum(0).flip(0)

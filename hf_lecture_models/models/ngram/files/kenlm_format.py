@@ -223,7 +223,7 @@ def word_hashes(words: list[bytes]) -> np.ndarray:
 
 @dataclass
 class KenlmWords:
-    """The words by our ids, of which ``<s>``, ``</s>`` and ``<pad>`` are the last, and the id of each of KenLM's numbers."""
+    """The words by our ids, ``<s>``, ``</s>`` and ``<pad>`` last, and the id of each of KenLM's numbers."""
 
     words: list[str]
     ids: np.ndarray  # (KenLM's words,) int64

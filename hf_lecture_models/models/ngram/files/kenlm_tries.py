@@ -257,7 +257,7 @@ def _records(file: KenlmFile, level: _Level) -> Iterator[tuple[int, _Fields]]:
 def _weights(
     packed: np.ndarray, bits: np.ndarray, level: _Level, books: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return log10 p and the back-offs of records whose weights begin at each bit; no back-offs at the highest order."""
+    """Return log10 p and back-offs of records whose weights begin at each bit; none of these at the highest order."""
     if books:
         probs = books[0][_numbers(packed, bits + level.backoff_bits, level.prob_bits)]
         backoffs = books[1][_numbers(packed, bits, level.backoff_bits)] if level.has_next else probs[:0]
