@@ -114,7 +114,10 @@ class NGramConfig(LectureConfig):
                 f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
             )
         if self.hashed and (self.num_classes or self.components):
-            raise ValueError("NGramConfig.hashed: a model of classes, or of several models, has no hashes of its own")
+            raise ValueError(
+                "NGramConfig.hashed: num_classes and components are None beside it; a model of classes, or of several "
+                "models, has no hashes of its own"
+            )
         if self.table_sizes is not None:
             self._check_table_sizes(self.table_sizes)
         if self.components or self.mixture_weights:

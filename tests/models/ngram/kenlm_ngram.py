@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A writer of KenLM's binary files, number by number, for the tests of the reader: slow, and sharing no code with it."""
+"""A writer of KenLM's binary files, number by number, for tests of the reader; it shares no code with it."""
 
 from __future__ import annotations
 
@@ -163,7 +163,9 @@ def add_next(
         costs = [(children >> (width - drop)) * 64 - len(begins) * drop for drop in range(min(width, chop) + 1)]
         width -= costs.index(min(costs))
         size = (children >> width) + 1
-        firsts = [min((i for i, begin in enumerate(begins) if begin >> width >= high), default=0) for high in range(size)]
+        firsts = [
+            min((i for i, begin in enumerate(begins) if begin >> width >= high), default=0) for high in range(size)
+        ]
         whole = len(text) + 8 * (size + 1) + 7
         text = (text + b"\0" + bytes([chop])).ljust(-(-len(text) // 8) * 8 + 8, b"\0")
         text = (text + struct.pack(f"<{size}Q", *firsts)).ljust(whole, b"\0")
@@ -213,3 +215,16 @@ def arpa_of(grams: Grams) -> str:
             p, backoff = map(np.float32, grams[gram])
             lines.append(f"{p}\t{' '.join(gram)}" + (f"\t{backoff}" if n < len(orders) else ""))
     return "\n".join([*lines, "", "\\end\\", ""])
+
+
+def ngrams(model, tokenizer):
+    """All n-grams by their words, with their weights as they are stored."""
+    tables, words = model.tables(), tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    found, before = {}, [(word,) for word in words]
+    for n in range(1, tables.order + 1):
+        if n > 1:
+            keys = tables.keys[n - 2].tolist()
+            before = [(*before[key // len(words)], words[key % len(words)]) for key in keys]
+        backoffs = tables.log10_backoffs[n - 1].tolist() if n < tables.order else [0.0] * len(before)
+        found |= dict(zip(before, zip(tables.log10_probs[n - 1].tolist(), backoffs, strict=True), strict=True))
+    return found

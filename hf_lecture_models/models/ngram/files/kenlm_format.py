@@ -197,6 +197,16 @@ class KenlmFile:
             raise self.damaged(f"{self.size} bytes are too few for {max(self.counts)} n-grams")
 
 
+def without_negative_zeros(values: np.ndarray) -> np.ndarray:
+    """Return float32 values, with 0 for -0, which KenLM's search uses as flags.
+
+    >>> without_negative_zeros(np.float32([-0.0, -1])).tolist()
+    [0.0, -1.0]
+    """
+    with np.errstate(invalid="ignore"):  # damaged values are refused elsewhere
+        return values + np.float32(0)
+
+
 def word_hashes(words: list[bytes]) -> np.ndarray:
     """Return KenLM's hash of each word, (words,) uint64.
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hf_lecture_models.layers.ngram_hashed import HashedNGramTables
-from hf_lecture_models.models.ngram.files.kenlm_format import KenlmFile, KenlmWords, words_by_id
+from hf_lecture_models.models.ngram.files.kenlm_format import KenlmFile, KenlmWords, without_negative_zeros, words_by_id
 
 _WORD = np.dtype([("hash", "<u8"), ("number", "<u4")])
 _WEIGHTS = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
@@ -40,7 +40,7 @@ def read_hashes(file: KenlmFile) -> tuple[list[str], HashedNGramTables]:
     words = _read_vocabulary(file, starts[0], starts[-1])
     size = len(words.words)
     table = file.read(starts[1], len(words.ids), _WEIGHTS)
-    probs, backoffs = _unsigned(table["prob"]), table["backoff"] + np.float32(0)
+    probs, backoffs = _unsigned(table["prob"]), without_negative_zeros(table["backoff"])
     file.check_logarithms(1, probs, backoffs)
     tables = HashedNGramTables(
         size, [], [np.full(size, -np.inf, np.float32)], [np.zeros(size, np.float32)], np.full(size, len(words.ids))
@@ -91,7 +91,7 @@ def _read_vocabulary(file: KenlmFile, start: int, start_of_words: int) -> KenlmW
 
 def _unsigned(probs: np.ndarray) -> np.ndarray:
     """Return -|log10 p|, and 0 for -0: KenLM's sign says whether a longer n-gram ends with this one."""
-    return np.float32(0) - np.abs(probs)
+    return without_negative_zeros(-np.abs(probs))
 
 
 def _entries(file: KenlmFile, n: int, start: int, count: int) -> Iterator[np.ndarray]:
@@ -137,7 +137,7 @@ def _read_order(file: KenlmFile, n: int, start: int, count: int, tables: HashedN
         keys[places] = entries["key"][order].view(np.int64)
         probs[places] = _unsigned(entries["prob"][order])
         if backoffs is not None:
-            backoffs[places] = entries["backoff"][order] + np.float32(0)  # 0 for -0
+            backoffs[places] = without_negative_zeros(entries["backoff"][order])
     for end, size in zip(ends.tolist(), sizes.tolist(), strict=True):
         part = slice(end - size, end)
         order = np.argsort(keys[part])

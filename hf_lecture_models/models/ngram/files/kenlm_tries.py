@@ -34,7 +34,7 @@ import numpy as np
 import torch
 
 from hf_lecture_models.layers.ngram_tables import NGramTables, find
-from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, KenlmFile, words_by_id
+from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, KenlmFile, without_negative_zeros, words_by_id
 
 _ARRAY, _QUANTISED = (4, 5), (3, 5)
 _UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4"), ("next", "<u8")])
@@ -85,7 +85,7 @@ def read_tries(file: KenlmFile) -> tuple[list[str], NGramTables]:
     words = words_by_id(file, file.read_words(end, count), hashes)
     size = len(words.words)
     unigrams = file.read(start, count + 1, _UNIGRAM)
-    probs, backoffs = unigrams["prob"][:-1] + np.float32(0), unigrams["backoff"][:-1] + np.float32(0)
+    probs, backoffs = (without_negative_zeros(unigrams[name][:-1]) for name in ("prob", "backoff"))
     file.check_logarithms(1, probs, backoffs)
     tables = NGramTables(size, [], [np.full(size, -np.inf, np.float32)], [np.zeros(size, np.float32)])
     tables.log10_probs[0][words.ids] = probs
@@ -267,7 +267,7 @@ def _weights(
         backoffs = probs[:0]
         if level.has_next:
             backoffs = _numbers(packed, bits + _PROB_BITS, _BACKOFF_BITS).astype(np.uint32).view(np.float32)
-    return probs + np.float32(0), backoffs + np.float32(0)  # 0 for -0
+    return without_negative_zeros(probs), without_negative_zeros(backoffs)
 
 
 def _numbers(packed: np.ndarray, bits: np.ndarray, width: int) -> np.ndarray:
