@@ -85,7 +85,7 @@ class HashedNGrams(NGramTrie):
     def _walk(self, words: Tensor, starts: Tensor, order: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield, for orders from 2, indices of the n-grams that end at each word, and of the contexts before it.
 
-        The contexts have n-1 words; both are (tokens,), -1 where there are none.
+        The contexts have n-1 words; both are (tokens,), -1 where nothing is stored.
         """
         numbers, entries = self._numbers(words), words
         keys = numbers

@@ -59,7 +59,7 @@ def test_kenlms_files_are_read_whatever_their_names(run, tmp_path):
         assert own == saved
         ranked = run("rank", tmp_path / name, "--json", stdin="cat the sat\nthe cat sat\n")[1]
         assert json.loads(ranked)["ranking"][0]["sequence"] == "the cat sat"
-        assert run("generate", tmp_path / name, "--prompt", "the", "--max_new_tokens", 2)[0] == 0
+        assert run("generate", tmp_path / name, "--prompt", "the", "--max-new-tokens", 2)[0] == 0
     assert run("convert", tmp_path / "trie.bin", tmp_path / "lm.arpa")[0] == 0
     assert run("convert", tmp_path / "trie.bin", tmp_path / "lm.fst.txt")[0] == 0
     assert run("score", tmp_path / "lm.arpa", "--json", stdin="the cat sat\n")[1] == own

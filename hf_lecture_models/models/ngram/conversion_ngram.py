@@ -78,7 +78,7 @@ def from_arpa(
 def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
     """Read one of KenLM's binary files, without KenLM: `NGramForCausalLM.from_kenlm("lm.bin")`.
 
-    Tries of all kinds become ordinary tables, of which `save_arpa` writes all n-grams; quantised ones have the values
+    Tries of all kinds become ordinary tables, and `save_arpa` writes all their n-grams; quantised ones have the values
     of their codebooks. "Probing" files hold hashes of their n-grams: these models do all but write ARPA files and
     machines. Numbers are KenLM's own: -99, which ARPA files write for p = 0, stays a logarithm.
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The n-grams of KenLM's trie files, all of which come back.
+"""The n-grams of KenLM's trie files; all come back.
 
 An n-gram is a record below that of its last n-1 words; so the first level has the last words, and a record of level n
 names the first word of its n-gram. Records are in the order of their parents and words, packed in bits without gaps:
@@ -44,7 +44,7 @@ _PROB_BITS, _BACKOFF_BITS = 31, 32
 
 @dataclass
 class _Level:
-    """Where the records of order n >= 2 are, and how wide their fields are."""
+    """The place of the records of order n >= 2, and the width of their fields."""
 
     n: int
     count: int
