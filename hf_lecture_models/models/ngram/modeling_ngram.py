@@ -26,8 +26,8 @@ Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
     - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
     - The sum in (3) is over all events: the vocabulary without `<s>` and `<pad>`; |V| is their number.
-    - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again. A probability
-      over 1, where their weights or rounding lead, is 1.
+    - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again. A
+      probability over 1 becomes 1.
     - A model that KenLM stored as hashes (`HashedNGrams`) takes two n-grams of the same 64-bit hash for one.
     - `smoothing/interpolated.py` and `smoothing/back_off.py` list those of single smoothings.
 """
