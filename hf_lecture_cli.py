@@ -775,12 +775,13 @@ def surprisal(
     _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
 
 
-@app.command(short_help="ARPA and word2vec files to models and back; other models to ONNX.")
+@app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")
 def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="An ARPA file (.arpa), a word2vec file (.bin, .vec, .txt), also .gz, or a model's folder or Hub name.",
+            help="An ARPA file (.arpa), a word2vec file (.bin, .vec, .txt), also .gz; one of KenLM's binary files; or "
+            "a model's folder or Hub name.",
             metavar="SOURCE",
         ),
     ],
@@ -792,7 +793,7 @@ def convert(
         ),
     ],
 ) -> None:
-    """Convert ARPA files (of KenLM, SRILM) and word2vec files into models' folders, or back; other models into ONNX."""
+    """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
     _run("convert", source=source, target=target)
 
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Load a model with its tokenizer or image processor, from a folder, the Hub or an ARPA file."""
+"""Load a model with its tokenizer or image processor, from a folder, the Hub, or a file of n-grams."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,8 @@ from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.conversion_ngram import classes_beside
+from hf_lecture_models.models.ngram.conversion_ngram import load_file
+from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -36,7 +37,7 @@ def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[An
     ('NGramForCausalLM', 2)
 
     Args:
-        name: a folder that `save_pretrained` wrote, a name on the Hub, or an ARPA file.
+        name: a folder that `save_pretrained` wrote, a name on the Hub, an ARPA file, or one of KenLM's binary files.
         auto_class: the Auto class to load with, such as `AutoModelForCausalLM`. None: the one for the saved class,
             which config.json names; `AutoModelForCausalLM` if it names none.
 
@@ -51,10 +52,9 @@ def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[An
 
 def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     local_only = check_location(name)
-    if is_arpa_name(name):
+    if is_ngram_file(name):
         _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
-        classes = classes_beside(name)
-        return NGramForCausalLM.from_arpa(name, classes if classes.is_file() else None)
+        return load_file(name)
     if Path(name).is_dir():
         refuse_outside_shards(name)
     config = AutoConfig.from_pretrained(name, local_files_only=local_only)
@@ -109,17 +109,20 @@ def _refuse_missing(name: str, kind: str, missing: list[str]) -> None:
 
 
 def check_location(name: str) -> bool:
-    """Return whether the model must come from local files; see `io.locations.check_location`, which has no ARPA files.
+    """Return whether the model must come from local files; see `io.locations.check_location`, which takes no files.
 
     Raises:
-        OSError: the name is neither a model's folder nor an ARPA file nor on the Hub; or the Hub cannot be reached, and
-            its cache is empty.
+        OSError: the name is neither a model's folder nor a file of n-grams nor on the Hub; or the Hub cannot be
+            reached, and its cache is empty.
     """
     path = Path(name)
+    if is_kenlm_file(name):
+        return True
     if not is_arpa_name(name):
         if path.is_file():
             raise OSError(
-                f"{name} is a file: name a model's folder, its name on the Hub, or a file ending in .arpa[.gz]"
+                f"{name} is a file: name a model's folder, its name on the Hub, a file ending in .arpa[.gz], or one of "
+                "KenLM's binary files"
             )
         return locations.check_location(name, "folder or ARPA file")
     if not path.exists():
@@ -136,6 +139,15 @@ def is_arpa_name(name: str | Path) -> bool:
     (True, False)
     """
     return str(name).endswith((".arpa", ".arpa.gz"))
+
+
+def is_ngram_file(name: str | Path) -> bool:
+    """Return whether a path ends like an ARPA file's, or is one of KenLM's binary files, whatever its name.
+
+    >>> is_ngram_file("lm.arpa"), is_ngram_file("lm.bin")  # there is no lm.bin here
+    (True, False)
+    """
+    return is_arpa_name(name) or is_kenlm_file(name)
 
 
 def short_name(name: str) -> str:

@@ -1089,6 +1089,9 @@ def ngram_files_page() -> Iterator[str]:
     own = [loaded[name]["loaded_mib_without_a_file"] for name in ("ours", "ours, 8 bits")]
     yield f"needs {own[0]:.1f} MiB that other processes"
     yield f"leaves {own[1]:.0f} MiB of freed memory"
+    for name, row in record("kenlm_files")["files"].items():
+        sizes = f"{row['file_mib']:.1f}", f"{row['load_cpu_s']:.1f}", f"{row['peak_mib']:.0f}", f"{row['kept_mib']:.0f}"
+        yield table_row(name, *sizes, f"{row['speed_ratio']:.2f}", f"{row['largest_difference']:.0e}")
 
 
 def word_classes_page() -> Iterator[str]:

@@ -40,6 +40,7 @@ from hf_lecture_models import (
 )
 from hf_lecture_models.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
+from tests.models.ngram.kenlm_ngram import grams_of, trie_file
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
 from tests.tasks.small_translator import save_translator
 
@@ -54,7 +55,7 @@ STANDS_FOR = [
     (r"--dataset_name FOLDER", "--dataset_name rows"),
     (r"--data FOLDER", "--data pairs"),
     (r"convert MODEL model.arpa", "convert trigram again.arpa"),
-    (r"(convert model.arpa|convert vectors.bin|--output_dir) FOLDER", r"\1 new"),
+    (r"(convert (?:model.arpa|vectors.bin|lm.bin)|--output_dir) FOLDER", r"\1 new"),
     (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
     (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
     (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
@@ -316,6 +317,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_translator(place / "translator")
     BpeTokenizer.train(texts, vocab_size=60, progress=False).save_pretrained(place / "bpe")
     models["trigram"].save_arpa(place / "model.arpa", tokenizer)
+    (place / "lm.bin").write_bytes(trie_file(grams_of()))
     vectors = Word2VecModel(Word2VecConfig(vocab_size=len(tokenizer), hidden_size=4, unk_token_id=0, **ids))
     vectors.save_word2vec_format(place / "vectors.bin", tokenizer)
     pair = {"sentence_good": texts[0], "sentence_bad": texts[1], "UID": "x", "field": "syntax"}

@@ -100,6 +100,8 @@ def _followers(model: NGramForCausalLM, context: torch.Tensor) -> np.ndarray:
     """Return (vocab,) bool: the words that are stored after a context of one word or more."""
     if model.word_classes() is not None:
         raise ValueError("the model is of classes of words, which are not shown; name one of words")
+    if model.config.hashed:
+        raise ValueError("the model has hashes of its n-grams, and not their words; name one with its n-grams")
     tables, after = model.tables(), np.zeros(model.config.vocab_size, bool)
     starts = torch.arange(len(context), device=context.device) == 0
     index = int(model.trie.contexts(context, starts)[len(context) - 1][-1])

@@ -1,14 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture convert`: ARPA and word2vec files to folders and back, n-grams to automata, other models to ONNX."""
+"""`hf-lecture convert`: ARPA, KenLM's and word2vec files to folders and back, n-grams to automata, others to ONNX."""
 
 from pathlib import Path
 
 from transformers import AutoConfig
 
-from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, load_model
+from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, is_ngram_file, load_model
 from hf_lecture_models.models.ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa, save_fst
+from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
 from hf_lecture_models.models.ngram.files.fst_writer import FST_SUFFIX, symbols_path
+from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,
@@ -20,7 +21,8 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
 def run(source: str, target: Path) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, in a folder or an ARPA file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms).
+    An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). KenLM's
+    binary files are read, whatever their names: into folders, machines and ARPA files.
 
     Raises:
         FileExistsError: the target is there already.
@@ -35,22 +37,26 @@ def run(source: str, target: Path) -> None:
     if target.name.endswith(FST_SUFFIX):
         _convert_to_fst(source, target)
         return
-    files = [name for name in (source, str(target)) if is_arpa_name(name) or is_word2vec_name(name)]
-    if len(files) != 1:
+    files = [name for name in (source, str(target)) if is_ngram_file(name) or is_word2vec_name(name)]
+    if len(files) != 1 and not (is_kenlm_file(source) and is_arpa_name(target)):
         raise ValueError(
             f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz) or a word2vec file (.bin, .vec, "
-            ".txt or these with .gz), the other a folder; or the second a file .onnx or .fst.txt"
+            ".txt or these with .gz), the other a folder; or the first one of KenLM's binary files, the second a "
+            "folder or an ARPA file; or the second a file .onnx or .fst.txt"
         )
     _refuse_existing(target)
     be_quiet()
-    (_convert_arpa if is_arpa_name(files[0]) else _convert_word2vec)(source, target)
+    (_convert_ngrams if is_ngram_file(files[0]) else _convert_word2vec)(source, target)
 
 
-def _convert_arpa(source: str, target: Path) -> None:
+def _convert_ngrams(source: str, target: Path) -> None:
     local_only = check_location(source)
     if is_arpa_name(target):
-        _refuse_other_models(source, local_only, NGramConfig, "n-grams are written as ARPA files")
-    counts = convert_to_arpa(source, target) if is_arpa_name(target) else convert_from_arpa(source, target)
+        if not is_ngram_file(source):
+            _refuse_other_models(source, local_only, NGramConfig, "n-grams are written as ARPA files")
+        counts = convert_to_arpa(source, target)
+    else:
+        counts = convert_from_file(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
 
@@ -83,7 +89,7 @@ def _convert_to_fst(source: str, target: Path) -> None:
         _refuse_existing(file)
     be_quiet()
     local_only = check_location(source)
-    if not is_arpa_name(source):
+    if not is_ngram_file(source):
         _refuse_other_models(source, local_only, NGramConfig, "n-grams are finite-state machines")
     model, tokenizer = load_model(source)
     states, arcs = save_fst(model, target, tokenizer)

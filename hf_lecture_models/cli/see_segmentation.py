@@ -6,7 +6,7 @@ from pathlib import Path
 from hf_lecture_models.analysis.neighbours import shown
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.cli.io import print_json
-from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, short_name
+from hf_lecture_models.loading import be_quiet, check_location, is_ngram_file, short_name
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 
 
@@ -15,8 +15,8 @@ def run(name: str, text: str, output: Path | None, json: bool) -> None:
     be_quiet()
     # A folder may hold a tokenizer alone.
     local_only = Path(name).is_dir() or check_location(name)
-    if is_arpa_name(name):
-        raise ValueError(f"{name} is an ARPA file, whose words are not segmented; name a folder with a tokenizer")
+    if is_ngram_file(name):
+        raise ValueError(f"{name} is a file of n-grams, whose words are not segmented; name a folder with a tokenizer")
     words = segmentation_steps(load_saved_tokenizer(name, local_files_only=local_only), text)
     for word in words:
         if json:

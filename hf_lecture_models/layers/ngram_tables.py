@@ -49,8 +49,7 @@ class NGramTables:
                 raise ValueError(f"{n}-gram table: the keys are not all int64; the table is damaged")
             if len(keys) != sizes[n - 1] or (keys[1:] <= keys[:-1]).any():
                 raise ValueError(f"{n}-gram table: the keys are too few, unsorted or repeated; the table is damaged")
-            if len(keys) and (keys[0] < 0 or keys[-1] >= sizes[n - 2] * self.vocab_size):
-                raise ValueError(f"{n}-gram table: a key names a prefix that is not stored; the table is damaged")
+            self._check_range(n, keys)
         for n, probs in enumerate(self.log10_probs, 1):
             if probs.dtype != np.float32 or not (probs <= 0).all():
                 rule = "a log-probability is positive or NaN, or not float32"
@@ -61,9 +60,13 @@ class NGramTables:
                 raise ValueError(f"{n}-gram table: {rule}; the table is damaged")
         return self
 
+    def _check_range(self, n: int, keys: np.ndarray) -> None:
+        if len(keys) and (keys[0] < 0 or keys[-1] >= self.sizes[n - 2] * self.vocab_size):
+            raise ValueError(f"{n}-gram table: a key names a prefix that is not stored; the table is damaged")
+
 
 def find(keys: Tensor, queries: Tensor) -> Tensor:
-    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent. No query is negative.
+    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent.
 
     >>> find(torch.tensor([3, 5, 9]), torch.tensor([9, 4, 3]))
     tensor([ 2, -1,  0])
@@ -124,7 +127,7 @@ def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 
 def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort keys, none negative, together with their increasing positions; equal keys stay in their order.
+    """Sort keys together with their increasing positions; equal keys stay in their order.
 
     The keys are overwritten.
 
@@ -132,7 +135,7 @@ def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.n
     (array([5, 7, 7]), array([4, 2, 6]))
     """
     bits = int(positions.max(initial=0)).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63:
+    if int(keys.max(initial=0)).bit_length() + bits > 63 or keys.min(initial=0) < 0:
         order = np.argsort(keys, kind="stable")
         return keys[order], positions[order]
     keys <<= bits  # one number holds both: sorting numbers is several times faster than finding their order

@@ -5,7 +5,7 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, save_arpa
+from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenlm, save_arpa
 from hf_lecture_models.models.ngram.estimation_ngram import fit
 from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -16,6 +16,7 @@ __all__ = ["NGramConfig", "NGramForCausalLM"]
 # signatures that the class declares.
 setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010
 setattr(NGramForCausalLM, "from_arpa", classmethod(from_arpa))  # noqa: B010
+setattr(NGramForCausalLM, "from_kenlm", classmethod(from_kenlm))  # noqa: B010
 setattr(NGramForCausalLM, "interpolate", classmethod(interpolate))  # noqa: B010
 setattr(NGramForCausalLM, "save_arpa", save_arpa)  # noqa: B010
 

@@ -53,6 +53,8 @@ class NGramConfig(LectureConfig):
             n-grams of words.
         quantisation_bits: size of the stored logarithms of orders 2 and up, 8 or 16 (`NGramForCausalLM.quantise`);
             None is float32.
+        hashed: True if hashes of the n-grams of orders 2 and up are stored, and not their words
+            (`NGramForCausalLM.from_kenlm`).
         table_sizes: number of stored n-grams of each order; None is a model that has not been fitted.
         components: the fields above of each model in an interpolation (`NGramForCausalLM.interpolate`).
         mixture_weights: estimated: the weight of each of these models.
@@ -88,6 +90,7 @@ class NGramConfig(LectureConfig):
     interpolation_weights: list[float] | None = None
     num_classes: int | None = None
     quantisation_bits: int | None = None
+    hashed: bool = False
     table_sizes: list[int] | None = None
     components: list[dict[str, Any]] | None = None
     mixture_weights: list[float] | None = None
@@ -109,6 +112,11 @@ class NGramConfig(LectureConfig):
             raise ValueError(
                 f"NGramConfig.num_classes is {self.num_classes}; there can be as many as words, "
                 f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
+            )
+        if self.hashed and (self.num_classes or self.components):
+            raise ValueError(
+                "NGramConfig.hashed: num_classes and components are None beside it; a model of classes, or of several "
+                "models, has no hashes of its own"
             )
         if self.table_sizes is not None:
             self._check_table_sizes(self.table_sizes)

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-gram models from and to ARPA files: `NGramForCausalLM.from_arpa` and `.save_arpa`, bound by `__init__.py`.
+"""n-gram models from and to files: `from_arpa`, `from_kenlm` and `save_arpa` of `NGramForCausalLM`.
 
-`save_fst` writes finite-state machines.
+`__init__.py` binds them; `save_fst` writes finite-state machines.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import check_size, write_arpa
 from hf_lecture_models.models.ngram.files.fst_writer import write_fst
+from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile, is_kenlm_file
+from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
+from hf_lecture_models.models.ngram.files.kenlm_tries import read_tries
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -67,17 +70,51 @@ def from_arpa(
     else:
         words, of_words = _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
-    ordinary = words[1:-3] if unknown else words[:-3]
-    lost = [word for word in ordinary if word.split() != [word]]
+    tokenizer = _tokenizer_of(words[1:-3] if unknown else words[:-3], unknown, path)
+    config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
+    return cls.from_tables(tables, config, of_words), tokenizer
+
+
+def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
+    """Read one of KenLM's binary files, without KenLM: `NGramForCausalLM.from_kenlm("lm.bin")`.
+
+    Tries of all kinds become ordinary tables, and `save_arpa` writes all their n-grams; quantised ones have the values
+    of their codebooks. "Probing" files hold hashes of their n-grams: these models do all but write ARPA files and
+    machines. Numbers are KenLM's own: -99, which ARPA files write for p = 0, stays a logarithm.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lm.bin")
+    ...     _ = path.write_bytes(b"mmap lm http://kheafield.com/code format version 4")
+    ...     NGramForCausalLM.from_kenlm(path)
+    Traceback (most recent call last):
+    ValueError: ...lm.bin: the file has 'format version 4', and only format version 5 is read; build the file again ...
+
+    Returns:
+        The model and a tokenizer of its words, for which unknown words are ``<unk>``.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is of another kind, version or machine, lacks its words, or is damaged.
+    """
+    with KenlmFile(path) as file:
+        words, tables = (read_hashes if file.type == PROBING else read_tries)(file)
+        hashed = file.type == PROBING
+    tokenizer = _tokenizer_of(words[1:-3], UNKNOWN, path)
+    config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
+    return cls.from_tables(tables, config), tokenizer
+
+
+def _tokenizer_of(words: list[str], unknown: str | None, path: _Path) -> WordTokenizer:
+    lost = [word for word in words if word.split() != [word]]
     if lost:
         warnings.warn(
             f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
             "so that it never finds them",
-            stacklevel=2,
+            stacklevel=3,
         )
-    tokenizer = WordTokenizer.from_words(ordinary, unk_token=unknown)
-    config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
-    return cls.from_tables(tables, config, of_words), tokenizer
+    return WordTokenizer.from_words(words, unk_token=unknown)
 
 
 def _warn_of_classes(words: list[str], path: _Path) -> None:
@@ -171,6 +208,11 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
     """Return the tokens by id, or raise a ValueError if a file of back-off n-grams cannot hold the model."""
     check_tokenizer(model, tokenizer)
     config = model.config
+    if config.hashed:
+        raise ValueError(
+            "the model has hashes of its n-grams, from a file that KenLM built as 'probing', and not their words; such "
+            "a file cannot be written from it: take the ARPA file, or KenLM's trie of it"
+        )
     if not config.is_distribution:
         raise ValueError(
             "such a file holds probabilities, and contexts that it lacks weigh 1; stupid back-off has scores, and its "
@@ -186,26 +228,37 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
     return words
 
 
-def convert_from_arpa(path: _Path, folder: _Path) -> list[int]:
-    """Write a model folder with its tokenizer from an ARPA file; return the number of n-grams of each order.
+def load_file(path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
+    """Load an ARPA file, or one of KenLM's binary files whatever its name, as a model and a tokenizer.
 
-    If there is a file NAME.classes beside it, the n-grams are of these classes.
+    If there is a file NAME.classes beside an ARPA file, the n-grams are of these classes.
     """
+    if is_kenlm_file(path):
+        return NGramForCausalLM.from_kenlm(path)
     classes = classes_beside(path)
-    model, tokenizer = NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
+    return NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
+
+
+def convert_from_file(path: _Path, folder: _Path) -> list[int]:
+    """Write a model folder with its tokenizer from a file of n-grams; return the number of n-grams of each order."""
+    model, tokenizer = load_file(path)
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
     return model.config.sizes
 
 
-def convert_to_arpa(folder: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer; return the number of n-grams of each order.
+def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
+    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the sizes.
 
     The classes of a class-based model are written beside it, as NAME.classes.
     """
-    model = NGramForCausalLM.from_pretrained(folder)
-    save_with_classes(model, AutoTokenizer.from_pretrained(folder), path)
+    if is_kenlm_file(source):
+        model, own = load_file(source)
+        save_with_classes(model, own, path)
+    else:
+        model = NGramForCausalLM.from_pretrained(source)
+        save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
     return model.config.sizes
 
 

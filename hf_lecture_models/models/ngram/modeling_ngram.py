@@ -26,7 +26,9 @@ Deviations:
     - Slide (1) leaves the end of a text out; here `</s>` is an event, so the probabilities of all texts sum to 1.
     - Slide Y:115 draws w_1 uniformly; here it is drawn from P(. | `<s>`).
     - The sum in (3) is over all events: the vocabulary without `<s>` and `<pad>`; |V| is their number.
-    - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again.
+    - Distributions of tables of 8 or 16 bits (`quantise`) do not sum to one, and are not normalised again. A
+      probability over 1 becomes 1.
+    - A model that KenLM stored as hashes (`HashedNGrams`) takes two n-grams of the same 64-bit hash for one.
     - `smoothing/interpolated.py` and `smoothing/back_off.py` list those of single smoothings.
 """
 
@@ -47,6 +49,7 @@ from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
+from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_tables import NGramTables, where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
@@ -55,6 +58,9 @@ from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 
 # `generate()` gives the first two, though the model has no cache.
 _KEYWORDS = frozenset({"use_cache", "past_key_values", "shift_labels", "num_items_in_batch"})
+
+# The sums of quantised distributions may be far from one (`docs/ngram_files.md`), and so may a single probability.
+LARGEST_LOG_PROB = math.log(2)
 
 _NO_DISTRIBUTION = (
     "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
@@ -149,7 +155,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
         loss = self._loss(contexts, states, labels, **kwargs) if labels is not None or kwargs else None
         kept = slice_logits_to_keep(states[..., None], logits_to_keep)[..., 0]
-        rows = self.trie.distributions(contexts[:, kept.flatten()])
+        rows = _at_most_one(self.trie.distributions(contexts[:, kept.flatten()]))
         return CausalLMOutput(loss=loss, logits=rows.view(*kept.shape, rows.shape[-1]))
 
     def _loss(
@@ -166,7 +172,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
             return None
         # After padding on the left, the first real token has no context; in a row without padding it is not a target.
         counted = (targets != NOT_COUNTED) & (states >= 0)
-        log_probs = self.trie.log_probs(contexts[:, states[counted]], targets[counted])
+        log_probs = _at_most_one(self.trie.log_probs(contexts[:, states[counted]], targets[counted]))
         return mean_over_items(-log_probs.sum(), counted.sum(), num_items_in_batch)
 
     @torch.no_grad()
@@ -186,6 +192,7 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         if not config.is_distribution:
             longest = real.cumsum(1)[real].clamp(max=config.order)
             log_probs += math.log(config.backoff_factor) * (longest - lengths)
+        log_probs = _at_most_one(log_probs)
         if config.bos_token_id not in (None, config.eos_token_id):  # one token that also ends texts has a probability
             starts = starts | (words == config.bos_token_id)
         scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
@@ -200,11 +207,29 @@ def _row_starts(real: Tensor) -> Tensor:
     return starts
 
 
+def _at_most_one(log_probs: Tensor) -> Tensor:
+    """Return the logarithms of probabilities, those clipped at 0 that rounding or quantised weights make larger.
+
+    Raises:
+        ValueError: a probability is far over 1, so the back-off weights are damaged. Not while tracing.
+    """
+    if torch.compiler.is_compiling() or log_probs.numel() == 0 or log_probs.is_meta:
+        return log_probs
+    largest = float(log_probs.max())
+    if not largest <= LARGEST_LOG_PROB:
+        raise ValueError(
+            f"a probability is {math.exp(min(largest, 99)):.3g}, and more than 1: the back-off weights of the tables "
+            "are damaged; load the model's file again, or estimate it again"
+        )
+    return log_probs.clamp_(max=0) if largest > 0 else log_probs
+
+
 def new_trie(config: NGramConfig) -> Any:
-    """Return the look-up that a configuration describes: over words, over classes, or a mixture of several models."""
+    """Return the look-up that a configuration describes: of words, classes or hashes, or a mixture of models."""
     if config.mixture_weights is not None:
         return NGramMixture([new_trie(one) for one in config.component_configs], config.mixture_weights)
     if config.num_classes is not None:
         sizes = config.num_classes, config.sizes
         return ClassNGramTrie(config.vocab_size, *sizes, config.non_events, config.quantisation_bits)
-    return NGramTrie(config.vocab_size, config.sizes, config.non_events, config.quantisation_bits)
+    trie_class = HashedNGrams if config.hashed else NGramTrie
+    return trie_class(config.vocab_size, config.sizes, config.non_events, config.quantisation_bits)

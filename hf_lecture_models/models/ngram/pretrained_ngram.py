@@ -31,8 +31,8 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     config: NGramConfig
     config_class = NGramConfig
     base_model_prefix = "ngram"
-    trie: Any  # NGramTrie, ClassNGramTrie or NGramMixture
-    _no_split_modules = ["NGramTrie", "ClassNGramTrie"]
+    trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
+    _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
 
@@ -133,6 +133,11 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     def from_arpa(cls, path: _Path, classes: _Path | None = None) -> tuple[Any, Any]:
         """Read an ARPA file, gzip-compressed or not; returns the model and its tokenizer."""
         raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_arpa"))
+
+    @classmethod
+    def from_kenlm(cls, path: _Path) -> tuple[Any, Any]:
+        """Read one of KenLM's binary files, of any type; returns the model and its tokenizer."""
+        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_kenlm"))
 
     @classmethod
     def interpolate(cls, models: Sequence[Any], tokenizer: Any, held_out: _Texts, progress: bool = True) -> Any:

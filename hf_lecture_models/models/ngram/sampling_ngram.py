@@ -88,6 +88,8 @@ class NGramSampler:
             raise ValueError("texts are drawn from n-grams of words: not classes, interpolated models, stupid back-off")
         if config.bos_token_id is None or config.eos_token_id is None:
             raise ValueError("NGramConfig.bos_token_id and eos_token_id are needed to begin and end texts")
+        if config.hashed:
+            raise ValueError("the model has hashes of its n-grams, not their words; draw texts with generate()")
         tables = model.tables()
         self.vocab_size, self.order = tables.vocab_size, tables.order
         self.bos, self.eos = config.bos_token_id, config.eos_token_id

@@ -9,7 +9,7 @@ import random
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_arpa, convert_to_arpa
+from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -190,7 +190,7 @@ def test_one_token_for_both_ends_is_refused(arpa, tmp_path):
 
 
 def test_folders_and_files_are_converted(arpa, tmp_path):
-    assert convert_from_arpa(arpa, tmp_path / "model") == [8, 8, 5]
+    assert convert_from_file(arpa, tmp_path / "model") == [8, 8, 5]
     assert (tmp_path / "model" / "config.json").is_file()
     assert (tmp_path / "model" / "tokenizer.json").is_file()
     assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [8, 8, 5]

@@ -8,6 +8,8 @@ import importlib.util
 import inspect
 import math
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.self_attention import SelfAttentionForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import CausalLMTests, perturb
+from tests.models.ngram.kenlm_ngram import ngrams, probing_file
 from tests.models.ngram.reference_ngram import ReferenceNGram
 
 TEXTS = [
@@ -108,6 +111,31 @@ class TestFiveGram(NGramTests):
 
 class TestAddAlphaBigram(NGramTests):
     order, smoothing, alpha = 2, "add_alpha", 0.01
+
+
+class TestHashedTrigram(NGramTests):
+    """The same trigram, as KenLM's "probing" files have it."""
+
+    contradictory_configs = ({"num_classes": 5}, {"table_sizes": [3, 0, 0]})
+
+    def config(self):
+        return config_for(TOKENIZER, order=self.order, smoothing=None, hashed=True)
+
+    def fit(self):
+        fitted, inputs = super().fit()
+        grams = {
+            gram: (max(p, -99), backoff)
+            for gram, (p, backoff) in ngrams(fitted, TOKENIZER).items()
+            if gram != ("<pad>",)
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "lm.bin").write_bytes(probing_file(grams))
+            model, tokenizer = NGramForCausalLM.from_kenlm(Path(folder, "lm.bin"))
+        assert tokenizer.get_vocab() == TOKENIZER.get_vocab()
+        return model, inputs
+
+    def reference(self, model, inputs):
+        return {"logits": super().fit()[0](**inputs).logits}
 
 
 @pytest.fixture(scope="module")
@@ -346,6 +374,7 @@ def test_without_the_package_the_readers_say_so(monkeypatch):
     for name, arguments in (
         ("fit", (TEXTS, TOKENIZER)),
         ("from_arpa", ("lm.arpa",)),
+        ("from_kenlm", ("lm.bin",)),
         ("save_arpa", ("lm.arpa", TOKENIZER)),
     ):
         cls = elsewhere.NGramForCausalLM

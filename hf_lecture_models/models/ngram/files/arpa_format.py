@@ -41,6 +41,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
+KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it
 ZERO = -99.0  # the logarithm that stands for p = 0
 BLOCK_BYTES = 1 << 18
 MAX_LINE_BYTES = 1 << 20

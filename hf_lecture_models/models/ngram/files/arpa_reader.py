@@ -13,11 +13,19 @@ from decimal import Decimal
 import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, ArpaLines, quote
+from hf_lecture_models.models.ngram.files.arpa_format import (
+    BEGIN,
+    END,
+    KENLM_MAGIC,
+    PADDING,
+    UNKNOWN,
+    ZERO,
+    ArpaLines,
+    quote,
+)
 
 MAX_ORDER = 64
 
-_KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COUNT_LINE = re.compile(rb"ngram\s+([-+]?\d{1,20})\s*=\s*([-+]?\d{1,20})")
 _UNKNOWN_SPELLINGS = (UNKNOWN.encode(), UNKNOWN.upper().encode())
@@ -76,10 +84,9 @@ def _read_counts(lines: ArpaLines) -> list[int]:
 
 def _find_data(lines: ArpaLines) -> None:
     """Skip the lines up to \\data\\."""
-    if lines.head.startswith(_KENLM_MAGIC):
+    if lines.head.startswith(KENLM_MAGIC):
         raise ValueError(
-            f"{lines.path}: this is KenLM's binary format, which holds hashes in place of its words; "
-            "read the .arpa file that it was built from, or make one from the text with lmplz or NGramForCausalLM.fit"
+            f"{lines.path}: this is KenLM's binary format, not an ARPA file; read it with NGramForCausalLM.from_kenlm"
         )
     line = lines.take()
     if line is None:
