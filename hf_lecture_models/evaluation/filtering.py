@@ -178,13 +178,14 @@ def filter_texts(
     def figures(chunk: list[str]) -> np.ndarray:
         return text_perplexities(model, tokenizer, chunk, measure, batch_size)
 
+    scored: Iterable[tuple[list[str], np.ndarray]]
     if keep is None:
         scored = ((chunk, figures(chunk)) for chunk in text_chunks(texts))
         limits = PerplexityLimits(most, least)
     elif (most, least) == (math.inf, -math.inf):
         held = list(texts)
         values = figures(held)
-        scored = iter([(held, values)])
+        scored = [(held, values)]
         limits = PerplexityLimits(fraction_threshold(values, keep))
     else:
         raise ValueError("give either keep, a fraction, or limits, most and least")
