@@ -244,22 +244,22 @@ def _read_folder(name: str, split: str) -> Iterator[Any]:
     """Yield the rows of a folder's data set as tables of Arrow.
 
     Raises:
-        ValueError: the folder holds no data set, or none with this split.
+        ValueError: the folder holds no data set, a damaged one, or none with this split.
     """
     datasets = import_datasets()
-    saved = {file: Path(name, file).is_file() for file in ("state.json", "dataset_dict.json")}
+    is_one, is_several = (Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
     try:
-        if any(saved.values()):
+        if is_one or is_several:
             data = datasets.load_from_disk(name)
         else:
             data = datasets.load_dataset(str(Path(name).absolute()), streaming=True)
-    except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError) as error:
-        raise ValueError(f"{name} holds no data set that datasets can read: {error}") from error
-    if not saved["state.json"]:
-        if split not in data:
-            raise ValueError(f"{name} has no split {split!r}, only {', '.join(data)}; name one of them")
-        data = data[split]
-    yield from data.with_format("arrow").iter(batch_size=CHUNK_ROWS)
+        chosen = data if is_one else data.get(split)
+        if chosen is not None:
+            yield from chosen.with_format("arrow").iter(batch_size=CHUNK_ROWS)
+    except (datasets.exceptions.DatasetsError, OSError, ValueError) as error:
+        raise ValueError(f"{name} cannot be read as a data set: {error}") from error
+    if chosen is None:
+        raise ValueError(f"{name} has no split {split!r}, only {', '.join(data)}; name one of them")
 
 
 def _arrow_texts(table: Any, name: str, column: str) -> list[str | None]:
