@@ -175,6 +175,35 @@ SentencePiece = Annotated[
         callback=_refuse_unreadable_file,
     ),
 ]
+CorpusFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
+        "standard input.",
+        metavar="FILE",
+        callback=_refuse_unreadable_files,
+    ),
+]
+Keep = Annotated[
+    float | None, typer.Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")
+]
+MaxPerplexity = Annotated[
+    float | None, typer.Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
+]
+MinPerplexity = Annotated[
+    float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
+]
+WhichMeasure = Annotated[
+    Measure, typer.Option(help="What is compared: perplexity per token, per word, or bits per byte.")
+]
+TextColumn = Annotated[str, typer.Option(help="The field or column that holds the text.")]
+KeptRows = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
+]
+FilterBatchSize = Annotated[
+    int | None, typer.Option(min=1, help="Texts per batch; by default 4096 for an n-gram, 64 for a network.")
+]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
     list[str] | None,
@@ -342,10 +371,8 @@ def score(
         raise typer.BadParameter("a cache and dynamic evaluation follow lines that come after each other: add --stream")
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
-    if segmentations is Segmentations.marginal and (stream or tokens):
-        raise typer.BadParameter("--segmentations marginal sums text by text: neither --stream nor --tokens")
-    if segmentations is Segmentations.marginal and sentencepiece is not None:
-        raise typer.BadParameter("--sentencepiece has one segmentation of a text: not --segmentations marginal")
+    if segmentations is Segmentations.marginal and (stream or tokens or sentencepiece):
+        raise typer.BadParameter("--segmentations marginal goes with neither --stream nor --tokens nor --sentencepiece")
     options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
     options |= {"batch_size": batch_size, "segmentations": segmentations.value}
     options["adaptation"] = {**adaptation, "window": cache_window}
@@ -356,41 +383,18 @@ def score(
 @app.command("filter", short_help="Keep the texts of a corpus that a model finds probable.")
 def filter_texts(
     model: Model,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
-            "standard input.",
-            metavar="FILE",
-            callback=_refuse_unreadable_files,
-        ),
-    ] = None,
-    keep: Annotated[
-        float | None, typer.Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")
-    ] = None,
-    max_perplexity: Annotated[
-        float | None, typer.Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
-    ] = None,
-    min_perplexity: Annotated[
-        float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
-    ] = None,
-    measure: Annotated[
-        Measure, typer.Option(help="What the limits mean: perplexity per token, per word, or bits per byte.")
-    ] = Measure.perplexity,
-    text_column: Annotated[str, typer.Option(help="The field or column that holds the text.")] = "text",
-    jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Lines are JSON objects, also those of standard input.")
-    ] = False,
+    files: CorpusFiles = None,
+    keep: Keep = None,
+    max_perplexity: MaxPerplexity = None,
+    min_perplexity: MinPerplexity = None,
+    measure: WhichMeasure = Measure.perplexity,
+    text_column: TextColumn = "text",
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
     split: Annotated[str, typer.Option(help="The part of a folder's data set.")] = "train",
     sentencepiece: SentencePiece = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
-    ] = None,
+    output: KeptRows = None,
     scores: Annotated[Path | None, typer.Option(help="A file for the perplexity of each row, one per line.")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Texts per batch; by default 4096 for an n-gram, 64 for a network.")
-    ] = None,
+    batch_size: FilterBatchSize = None,
 ) -> None:
     """Print the texts with the lowest perplexity, in their order; whole rows of tables, unchanged.
 
