@@ -131,7 +131,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = read_options(parser)
     texts, corpus = lines("train"), mixed_corpus()
-    results: dict[str, Any] = {"order": ORDER, "pieces": PIECES, "keep": KEEP, "texts_of_a_kind": len(corpus["test"])}
+    results: dict[str, Any] = {
+        "order": ORDER,
+        "vocab_size_of_pieces": PIECES,
+        "keep": KEEP,
+        "texts_of_a_kind": len(corpus["test"]),
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "train.txt").write_text("".join(text + "\n" for text in texts), encoding="utf-8")

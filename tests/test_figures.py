@@ -24,7 +24,16 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
+from benchmarks import (
+    blimp,
+    fine_tuning,
+    perplexity_filter,
+    sentence_classifiers,
+    translation,
+    units,
+    wikitext2_table,
+    word2vec,
+)
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -958,7 +967,7 @@ def large_corpora_page() -> Iterator[str]:
 def filtering_page() -> Iterator[str]:
     found = record("perplexity_filter")
     assert (found["keep"], found["order"]) == (0.3, 5)
-    names = {"words": "words", "pieces": f"{found['pieces']:,} pieces"}
+    names = {"words": "words", "pieces": f"{perplexity_filter.PIECES:,} pieces"}
     yield f"filters {found['texts_of_a_kind']:,} test lines"
     for unit, name in names.items():
         for measure, title in (("perplexity", "perplexity"), ("bits_per_byte", "bits per byte")):
