@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from hf_lecture_models.cli.filter import _read_again
-from hf_lecture_models.data.text_rows import TextRows
+from hf_lecture_models.data import row_writer, text_rows
+from hf_lecture_models.data.text_rows import TextRows, bounded_chunks
 from hf_lecture_models.evaluation.filtering import fraction_threshold, text_perplexities
 from hf_lecture_models.loading import load_model
 from tests.forked_python import PATIENCE
@@ -101,6 +102,10 @@ def test_tables_keep_their_header_and_fields(run, folder, kept, tmp_path, suffix
     status, _, err = run("filter", folder, place, "--keep", "0.5")
     assert status == 1
     assert f"rows{suffix} has no column 'text', only 'n', 'the text'" in err
+    (tmp_path / f"other{suffix}").write_text("text\nthe cat\n")
+    status, out, err = run("filter", folder, place, tmp_path / f"other{suffix}", "--keep", "0.5")
+    assert (status, out) == (1, "")
+    assert f"other{suffix} has other columns than" in err
 
 
 @pytest.fixture
@@ -113,8 +118,10 @@ def data():
     return datasets.Dataset.from_dict(fields).cast_column("label", datasets.ClassLabel(names=["no", "yes"]))
 
 
-def test_rows_of_parquet(run, folder, kept, data, tmp_path):
+def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(row_writer, "_GROUP_ROWS", 1)
     parquet.write_table(data.with_format("arrow")[:], tmp_path / "rows.parquet")
     whole = parquet.read_table(tmp_path / "rows.parquet")
     command = ["filter", folder, tmp_path / "rows.parquet", "--keep", "0.5"]
@@ -133,6 +140,12 @@ def test_rows_of_parquet(run, folder, kept, data, tmp_path):
         assert status == 1
         assert message in err
     assert not (tmp_path / "kept.txt").exists()
+    parquet.write_table(whole.drop_columns(["nested"]), tmp_path / "other.parquet")
+    files = [tmp_path / "rows.parquet", tmp_path / "other.parquet"]
+    status, _, err = run("filter", folder, *files, "--keep", "0.5", "-o", tmp_path / "both.parquet")
+    assert status == 1
+    assert "other.parquet has other columns than" in err
+    assert not (tmp_path / "both.parquet").exists()
     (tmp_path / "rows.parquet").write_bytes((tmp_path / "rows.parquet").read_bytes()[:-9])
     status, _, err = run(*command, "-o", tmp_path / "again.parquet")
     assert status == 1
@@ -183,6 +196,13 @@ def test_an_input_that_changes_is_refused():
     for now in (["a\n"], ["a\n"] * 3):
         with pytest.raises(ValueError, match="changed while it was read"):
             list(_read_again(TextRows(["f.txt"], lambda name, now=now: [now]), np.zeros(2)))
+
+
+def test_chunks_are_bounded_by_rows_and_characters(monkeypatch):
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(text_rows, "CHUNK_CHARACTERS", 10)
+    assert list(map(len, bounded_chunks(["a"] * 7))) == [3, 3, 1]
+    assert list(map(len, bounded_chunks(["a" * 9] * 5))) == [2, 2, 1]
 
 
 def test_no_rows_and_no_texts(run, folder, tmp_path):

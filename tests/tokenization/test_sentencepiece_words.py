@@ -93,6 +93,8 @@ def test_measures_are_of_the_text(both: Any) -> None:
     assert measures["bytes"] == sum(len(text.encode()) + 1 for text in texts)
     bits = -measures["log_prob"] / math.log(2) + 8 * (len("\u6f22".encode()) + 1)
     assert measures["bits_per_byte"] == pytest.approx(bits / measures["bytes"])
+    # sentencepiece removes a zero-width space, so nothing is left of this text.
+    assert np.isnan(text_perplexities(model, tokenizer, ["\u200b"])).all()
 
 
 def test_a_piece_with_white_space_is_split_as_kenlm_does(tmp_path: Any) -> None:
