@@ -110,6 +110,12 @@ def test_a_piece_with_white_space_is_split_as_kenlm_does(tmp_path: Any) -> None:
         (encoded,) = encode_texts(pieces, [f"the{space}tower"])
         assert encoded.ids.tolist() == tokenizer.encode_words(words)[0].tolist()
         assert encoded.words == 2
+    # A known piece is split, too.
+    options = {"normalization_rule_name": "identity", "user_defined_symbols": ["w\tw"], "vocab_size": 40}
+    processor = train(tmp_path / "tab.model", TEXTS, **options)
+    assert "w\tw" in processor.encode("thew\tw", out_type=str)
+    (encoded,) = encode_texts(SentencePieceWords(tmp_path / "tab.model", fit(processor, TEXTS)[1]), ["thew\tw"])
+    assert len(encoded.ids) == len(processor.encode("thew\tw")) + 1
     # No word begins before the unknown piece.
     assert encode_texts(pieces, ["\u00a0the"])[0].unknown_words == ("the",)
     assert encode_texts(pieces, ["\u00a0"])[0].words == 0
