@@ -92,7 +92,8 @@ def _refuse_unreadable_files(context: typer.Context, files: list[str] | None) ->
 
 def _problem_of(file: str, verb: str | None) -> str | None:
     if Path(file).is_dir():
-        return None if verb == "predict" else f"{file} is a folder: name text files"  # it may hold images
+        # It may hold images, or a data set.
+        return None if verb in ("predict", "filter") else f"{file} is a folder: name text files"
     if not Path(file).exists():
         advice = "a prompt itself goes after --prompt, or" if verb == "generate" else "text itself goes"
         return f"there is no file {file}; {advice} to standard input"
@@ -140,6 +141,7 @@ Probability = StrEnum("Probability", ["terminated", "prefix"])
 Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
+Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte"])
 
 Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
@@ -164,6 +166,43 @@ Store = Annotated[
 WhichProbability = Annotated[
     Probability,
     typer.Option(help="terminated: of the text with its end; prefix: of all texts that begin with it."),
+]
+SentencePiece = Annotated[
+    Path | None,
+    typer.Option(
+        help="A sentencepiece model (.model) whose pieces are the words of an n-gram, as CCNet has them.",
+        metavar="FILE",
+        callback=_refuse_unreadable_file,
+    ),
+]
+CorpusFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
+        "standard input.",
+        metavar="FILE",
+        callback=_refuse_unreadable_files,
+    ),
+]
+Keep = Annotated[
+    float | None, typer.Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")
+]
+MaxPerplexity = Annotated[
+    float | None, typer.Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
+]
+MinPerplexity = Annotated[
+    float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
+]
+WhichMeasure = Annotated[
+    Measure, typer.Option(help="What is compared: perplexity per token, per word, or bits per byte.")
+]
+TextColumn = Annotated[str, typer.Option(help="The field or column that holds the text.")]
+KeptRows = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
+]
+FilterBatchSize = Annotated[
+    int | None, typer.Option(min=1, help="Texts per batch; by default 4096 for an n-gram, 64 for a network.")
 ]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
@@ -318,6 +357,7 @@ def score(
     continuous_cache: ContinuousCacheWeight = None,
     cache_window: CacheWindow = 1000,
     dynamic_evaluation: DynamicEvaluationRate = None,
+    sentencepiece: SentencePiece = None,
     json: Json = False,
     batch_size: BatchSize = 64,
 ) -> None:
@@ -331,12 +371,48 @@ def score(
         raise typer.BadParameter("a cache and dynamic evaluation follow lines that come after each other: add --stream")
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
-    if segmentations is Segmentations.marginal and (stream or tokens):
-        raise typer.BadParameter("--segmentations marginal sums text by text: neither --stream nor --tokens")
+    if segmentations is Segmentations.marginal and (stream or tokens or sentencepiece):
+        raise typer.BadParameter("--segmentations marginal goes with neither --stream nor --tokens nor --sentencepiece")
     options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
     options |= {"batch_size": batch_size, "segmentations": segmentations.value}
     options["adaptation"] = {**adaptation, "window": cache_window}
+    options["sentencepiece"] = sentencepiece and str(sentencepiece)
     _run("score", name=model, files=files or ["-"], stream=stream, **options)
+
+
+@app.command("filter", short_help="Keep the texts of a corpus that a model finds probable.")
+def filter_texts(
+    model: Model,
+    files: CorpusFiles = None,
+    keep: Keep = None,
+    max_perplexity: MaxPerplexity = None,
+    min_perplexity: MinPerplexity = None,
+    measure: WhichMeasure = Measure.perplexity,
+    text_column: TextColumn = "text",
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
+    split: Annotated[str, typer.Option(help="The part of a folder's data set.")] = "train",
+    sentencepiece: SentencePiece = None,
+    output: KeptRows = None,
+    scores: Annotated[Path | None, typer.Option(help="A file for the perplexity of each row, one per line.")] = None,
+    batch_size: FilterBatchSize = None,
+) -> None:
+    """Print the texts with the lowest perplexity, in their order; whole rows of tables, unchanged.
+
+    Blank texts and texts of probability 0 are never kept. A summary goes to standard error. With --keep the input is
+    read twice; standard input is copied to a temporary file.
+    """
+    limits = {"most": max_perplexity, "least": min_perplexity}
+    if (keep is None) == (limits == {"most": None, "least": None}):
+        raise typer.BadParameter("give either --keep FRACTION, or --max-perplexity, --min-perplexity or both")
+    if keep is not None and not 0 < keep <= 1:
+        raise typer.BadParameter(f"--keep is {keep}; it must be above 0 and at most 1")
+    if (files or []).count("-") > 1:
+        raise typer.BadParameter("standard input can be read only once: name - once")
+    rows = {"column": text_column, "as_json": jsonl, "split": split}
+    options: dict[str, Any] = {"keep": keep, "limits": limits, "measure": measure.value, "batch_size": batch_size}
+    options |= {"output": output and str(output), "scores": scores and str(scores)}
+    options["sentencepiece"] = sentencepiece and str(sentencepiece)
+    _run("filter", name=model, files=files or ["-"], rows=rows, **options)
 
 
 @app.command(short_help="Order sentences by probability.")

@@ -31,6 +31,7 @@ from benchmarks import (
     crows_pairs,
     fine_tuning,
     loss_by_distance,
+    perplexity_filter,
     sentence_classifiers,
     translation,
     units,
@@ -1076,6 +1077,25 @@ def large_corpora_page() -> Iterator[str]:
     yield f"differ by at most {max(both['largest']):.0e} (log10)"
 
 
+def filtering_page() -> Iterator[str]:
+    found = record("perplexity_filter")
+    assert (found["keep"], found["order"]) == (0.3, 5)
+    names = {"words": "words", "pieces": f"{perplexity_filter.PIECES:,} pieces"}
+    yield f"filters {found['texts_of_a_kind']:,} test lines"
+    for unit, name in names.items():
+        for measure, title in (("perplexity", "perplexity"), ("bits_per_byte", "bits per byte")):
+            row = found[unit][measure]
+            yield table_row(name, title, *(f"{100 * share:.0f} %" for share in row["kept"].values()))
+            yield table_row(name, title, *(f"{100 * share:.0f} %" for share in row["kept_by_length"].values()))
+        speed = found[unit]
+        assert max(speed["largest_differences"].values()) < 1e-5
+        rates = [f"{speed['tokens_per_cpu_s'][one] / 1e6:.2f}" for one in ("kenlm", "call", "verb")]
+        yield table_row(name, *rates, *(f"{speed['ratios'][one]:.2f}" for one in ("call", "verb")))
+    medians = found["words"]["perplexity"]["median_by_length"]
+    yield f"the median perplexity of lines of 1 to 5 words is {medians['1 to 5']:.0f}"
+    yield f"of those of more than 100 words {medians['more than 100']:.0f}"
+
+
 def ngram_files_page() -> Iterator[str]:
     titles = {"float32": "float32", "16 bits": "16 bits", "8 bits": "8 bits"}
     titles |= {"kenlm trie": "KenLM's trie", "kenlm trie, 8 bits": "KenLM's trie, 8 bits"}
@@ -1492,6 +1512,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/adaptation.md": adaptation_page,
     "docs/smoothing.md": smoothing_page,
     "docs/large_corpora.md": large_corpora_page,
+    "docs/filtering.md": filtering_page,
     "docs/word_classes.md": word_classes_page,
     "docs/ngram_files.md": ngram_files_page,
     "docs/wikitext2.md": wikitext2_page,
@@ -1643,6 +1664,11 @@ OTHERS["docs/text_to_text.md"] = {
     "from which 15 % of the tokens are left out": "the paper's, and the default",
     "(0.15) and": "the default",
     "the same 20,000 sentences": "lines of the recipe's training data",
+}
+OTHERS["docs/filtering.md"] = {
+    "the 30 % of lowest perplexity are its": "CCNet's default percentiles",
+    "the next 30 % its": "CCNet's default percentiles",
+    "keeps 30 % of all, so a perfect filter would keep 90 %": "the benchmark's option, of three equal kinds",
 }
 OTHERS["docs/tokenizers.md"] = {"on 1,000 lines read 8 times": "of the benchmark"}
 OTHERS["docs/translation.md"] = {

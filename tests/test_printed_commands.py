@@ -79,6 +79,7 @@ STANDS_FOR = [
     (r"\bSCRIPT\b", CAUSAL_LM),
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
+    (r"corpus.jsonl", "rows/train.jsonl"),
     (r"predict MODEL", "predict classifier"),
     (r"see attention MODEL", "see attention gpt2"),
     (r"(translate|see alignment) MODEL", r"\1 translator"),
@@ -176,6 +177,10 @@ NOT_RUN = {
     r"hf-lecture score MODEL --segmentations marginal": (
         "it needs a unigram tokenizer; tests/cli/test_score.py trains one"
     ),
+    r"hf-lecture (score|filter) .*--sentencepiece en.sp.model .*": (
+        "it needs a sentencepiece model; tests/cli/test_filter.py trains one"
+    ),
+    r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),

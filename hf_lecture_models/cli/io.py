@@ -9,10 +9,12 @@ from itertools import islice
 from typing import Any
 
 from torch import Tensor
+from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.loading import load_model, short_names
 from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
+from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
 # A chunk of a file holds several batches, which are sorted by length to save padding.
 _BATCHES_PER_CHUNK = 4
@@ -34,7 +36,7 @@ def line_chunks(
     size = _BATCHES_PER_CHUNK * batch_size
     for file in files:
         if file == "-":
-            yield from _as_they_come(_stdin_lines(), size)
+            yield from as_they_come(stdin_lines(), size)
         else:
             lines = read_texts(file)
             while chunk := list(islice(lines, size)):
@@ -43,13 +45,14 @@ def line_chunks(
             yield [between_files]
 
 
-def _stdin_lines() -> Iterator[str]:
+def stdin_lines(keep_ends: bool = False) -> Iterator[str]:
+    """Yield the lines of standard input, as `read_texts` does."""
     # A file object of its own: a blocked read of sys.stdin holds a lock, for which the interpreter waits at Ctrl-C.
     with open(sys.stdin.fileno(), "rb", closefd=False) as file:
-        yield from decode_lines(file, "standard input")
+        yield from decode_lines(file, "standard input", keep_ends)
 
 
-def _as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
+def as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:
     """Yield lists of the lines that have come in so far, from one to `most`, without waiting for more."""
     waiting: queue.Queue[str | BaseException | None] = queue.Queue(maxsize=most)
 
@@ -99,6 +102,21 @@ def complete_groups(chunks: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
 def print_json(value: dict[str, Any]) -> None:
     """Print one line of JSON, with null for numbers that are not finite."""
     print(strict_json(value))
+
+
+def load_language_model(name: str, sentencepiece: str | None) -> tuple[Any, Any]:
+    """Return a causal language model and its tokenizer; with a sentencepiece model, its words are the pieces.
+
+    Raises:
+        OSError, ValueError, ImportError: as `load_model` and `SentencePieceWords`; the message names the model.
+    """
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
+    if sentencepiece is None:
+        return model, tokenizer
+    try:
+        return model, SentencePieceWords(sentencepiece, tokenizer)
+    except ValueError as error:
+        raise ValueError(f"{name} with {error}") from None
 
 
 def load_side_by_side(names: list[str], auto_class: Any = None) -> Iterator[tuple[str, tuple[Any, Any]]]:

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from transformers import AutoModelForCausalLM
-
-from hf_lecture_models.cli.io import line_chunks, print_json, print_tokens
+from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
-from hf_lecture_models.loading import load_model
 
 # The measures of prefixes, texts without an end.
 _OF_PREFIXES = ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token", "segmentations")
@@ -31,10 +28,11 @@ def run(
     batch_size: int,
     adaptation: dict[str, Any],
     segmentations: str = "best",
+    sentencepiece: str | None = None,
 ) -> None:
     """Print the score of each line as soon as it is ready (with `stream`, at the end), then the measures of all."""
     follows = _adaptation(**adaptation)
-    model, tokenizer = load_model(name, AutoModelForCausalLM)
+    model, tokenizer = load_language_model(name, sentencepiece)
     measures = PerplexityAccumulator(model, tokenizer, stream)
     score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
     if not json:

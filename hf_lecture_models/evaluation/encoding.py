@@ -64,10 +64,10 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     holds_unknown = np.zeros(len(texts), bool)
     holds_unknown[np.repeat(np.arange(len(texts)), corpus.lengths)[np.isin(corpus.ids, list(names))]] = True
     for text, ids, unknown in zip(texts, corpus, holds_unknown.tolist(), strict=True):
-        if not unknown:
+        words = list(_WORD.finditer(text)) if unknown else []
+        if not words:  # all words are known, or tokens of white space alone are unknown
             encoded.append(EncodedText(text, ids, len(split_words(text))))
             continue
-        words = list(_WORD.finditer(text))
         word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
         encoded.append(_with_unknown(text, ids, words, word_of, names))
     return encoded
@@ -163,7 +163,8 @@ def _word_of_token(tokenizer: Any, text: str, words: list[re.Match[str]]) -> lis
     offsets = tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]
     starts = [word.start() for word in words]
     # A token belongs to the word that holds its last character: some tokenizers count the space before into the token.
-    return [bisect_right(starts, max(start, end - 1)) - 1 for start, end in offsets]
+    # White space before the first word belongs to it.
+    return [max(0, bisect_right(starts, max(start, end - 1)) - 1) for start, end in offsets]
 
 
 def _impossible(tokenizer: Any, text: str) -> EncodedText:

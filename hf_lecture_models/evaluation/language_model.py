@@ -16,8 +16,8 @@ from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 
-# Texts scored together: enough to sort by length, few enough to hold.
-_CHUNK = 4096
+CHUNK = 4096
+"""Texts scored together: enough to sort by length, few enough to hold."""
 
 
 class PerplexityAccumulator:
@@ -46,11 +46,7 @@ class PerplexityAccumulator:
     """
 
     def __init__(self, model: Any, tokenizer: Any, stream: bool = False) -> None:
-        if not getattr(model.config, "is_distribution", True):
-            raise ValueError(
-                f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
-                "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
-            )
+        check_distribution(model)
         self.vocab_size, self.unk_token = model.config.vocab_size, tokenizer.unk_token
         self.unk_classes = len(unknown_tokens(tokenizer)) - 1
         self.limit, self.stream = ContextLimit.of(model), stream
@@ -114,6 +110,19 @@ class PerplexityAccumulator:
         } | ({"segmentations": ", ".join(sorted(self.methods))} if self.methods else {})
 
 
+def check_distribution(model: Any) -> None:
+    """Check that a model's scores are logarithms of probabilities.
+
+    Raises:
+        ValueError: they do not sum to one.
+    """
+    if not getattr(model.config, "is_distribution", True):
+        raise ValueError(
+            f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
+            "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
+        )
+
+
 def _exp(nats: float, count: int) -> float:
     """Return exp(nats / count): infinity above the largest float, NaN if nothing was counted."""
     if count == 0:
@@ -159,12 +168,11 @@ def evaluate_language_model(
         ValueError, TypeError: no texts, a tokenizer of another model, scores that are NaN or do not sum to one, an
             unknown `segmentations`, an `adaptation` without `stream`; or as `score_marginal` and `score_adapted`.
     """
-    if isinstance(texts, str | bytes):
-        raise TypeError("expected a list of texts, got one text; write [text]")
+    check_texts(texts)
     is_plain = segmentations == "best" and adaptation == ()
     score = (score_stream if stream else score_texts) if is_plain else _scorer(segmentations, stream, adaptation)
     sums = PerplexityAccumulator(model, tokenizer, stream)
-    for chunk in [list(texts)] if stream else _chunks(texts):
+    for chunk in [list(texts)] if stream else text_chunks(texts):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
             sums.add(one)
     return sums.measures() | ({} if adaptation == () else {"adaptation": describe(adaptation)})
@@ -184,7 +192,22 @@ def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., 
     return score
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+def check_texts(texts: Any) -> None:
+    """Check that texts are several.
+
+    Raises:
+        TypeError: they are one str.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError("expected a list of texts, got one text; write [text]")
+
+
+def text_chunks(texts: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield texts in lists of at most `CHUNK`.
+
+    >>> list(text_chunks(iter(["a", "b"])))
+    [['a', 'b']]
+    """
     remaining = iter(texts)
-    while chunk := list(islice(remaining, _CHUNK)):
+    while chunk := list(islice(remaining, CHUNK)):
         yield chunk

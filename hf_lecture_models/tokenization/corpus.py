@@ -18,6 +18,7 @@ from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair
+from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
     chunk_texts,
@@ -141,6 +142,8 @@ def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
     """Return the function that encodes a list of texts, and how many characters it should be given at once."""
     if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_unmodified():
         return _encode_bytes, CHUNK_CHARACTERS
+    if isinstance(tokenizer, SentencePieceWords):
+        return tokenizer.encode_texts, CHUNK_CHARACTERS
     if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified() and tokenizer.is_sampling:
         return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
     if isinstance(tokenizer, _BY_WORDS) and tokenizer.is_unmodified():

@@ -170,6 +170,7 @@ VERBS = [
     ["quickstart"],
     ["ladder", "CORPUS"],
     ["score", "MODEL"],
+    ["filter", "MODEL", "--keep", "0.3"],
     ["rank", "MODEL"],
     ["rank", "MODEL", "--scores", "--weight", "1"],
     ["generate", "MODEL"],

@@ -1,0 +1,105 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Write rows that `text_rows.py` has read, in their own form, with all their fields unchanged."""
+
+import gzip
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import compress
+from pathlib import Path
+from typing import Any, TextIO
+
+from hf_lecture_models.data.text_rows import RowChunk, TextRows, row_form
+from hf_lecture_models.io.files import staged_file
+
+# Kept rows are gathered to groups of this size, as writers of Parquet do by themselves.
+_GROUP_ROWS = 1 << 16
+
+Write = Callable[[RowChunk, Sequence[bool]], None]
+
+
+@contextmanager
+def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool = False) -> Iterator[Write]:
+    r"""Yield a function that writes those rows of a chunk that are kept.
+
+    >>> import sys
+    >>> rows = TextRows(["-"], lambda name: [["a cat\n", "a dog\n"]])
+    >>> with row_writer(rows, None, sys.stdout) as write:
+    ...     for chunk in rows:
+    ...         write(chunk, [False, True])
+    a dog
+
+    Args:
+        rows: what is read.
+        output: the file to write, whole or not at all; `.gz` compresses. None: write to `stream`, chunk by chunk.
+        as_json: the file has JSON lines, whatever its name is.
+
+    Raises:
+        ValueError: the name of the file belongs to another form than the rows', or the columns of their files differ.
+        OSError: as `staged_file`.
+    """
+    form = "parquet" if rows.form == "folder" else rows.form
+    if form == "parquet" and output is None:
+        raise ValueError("rows of Parquet are not written as text; name a file for them: --output FILE.parquet")
+    if output is None:
+        with _line_writer(rows, stream) as write:
+            yield write
+        return
+    if row_form(output, as_json) != form:
+        raise ValueError(f"rows stay in their own form, {form.removeprefix('.')}; give {output} a name of that form")
+    with staged_file(output) as path:
+        if form == "parquet":
+            with _parquet_writer(path) as write:
+                yield write
+            return
+        with _open(path) as file, _line_writer(rows, file) as write:
+            yield write
+
+
+def _open(path: Path) -> TextIO:
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    return opened(path, "wt", encoding="utf-8", newline="")
+
+
+@contextmanager
+def _line_writer(rows: TextRows, file: TextIO) -> Iterator[Write]:
+    file.write(rows.header())
+
+    def write(chunk: RowChunk, kept: Sequence[bool]) -> None:
+        file.writelines(compress(chunk.rows, kept))
+        file.flush()
+
+    yield write
+
+
+@contextmanager
+def _parquet_writer(path: Path) -> Iterator[Write]:
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    waiting: list[Any] = []
+    writers: list[Any] = []
+    sources: list[str] = []
+
+    def write_group() -> None:
+        if waiting:
+            writers[0].write_table(pyarrow.concat_tables(waiting))
+            waiting.clear()
+
+    def write(chunk: RowChunk, kept: Sequence[bool]) -> None:
+        if not writers:
+            writers.append(ParquetWriter(path, chunk.rows.schema))
+            sources.append(chunk.source)
+        if chunk.rows.schema != writers[0].schema:
+            raise ValueError(f"{chunk.source} has other columns than {sources[0]}; filter them one by one")
+        waiting.append(chunk.rows.filter(pyarrow.array(kept, pyarrow.bool_())))
+        if sum(map(len, waiting)) >= _GROUP_ROWS:
+            write_group()
+
+    try:
+        yield write
+        if not writers:
+            raise ValueError("there are no rows, and so no columns to write")
+        write_group()
+    finally:
+        for writer in writers:
+            writer.close()

@@ -1,0 +1,285 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture filter`: rows of every form stay as they were, whole files or none, and what is refused."""
+
+import csv
+import gzip
+import json
+import math
+import os
+import re
+import threading
+
+import numpy as np
+import pytest
+
+from hf_lecture_models.cli.filter import _read_again
+from hf_lecture_models.data import row_writer, text_rows
+from hf_lecture_models.data.text_rows import TextRows, bounded_chunks
+from hf_lecture_models.evaluation.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.loading import load_model
+from tests.forked_python import PATIENCE
+
+TEXTS = ["the cat ran", "ran ran the", "", "a zebra saw a cat", "the dog ran", "the dog saw a cat"]
+LINES = "the cat ran\r\nran ran the\n\na zebra saw a cat\nthe dog ran\nthe dog saw a cat"
+
+
+@pytest.fixture
+def kept(folder):
+    """Which of TEXTS have the lowest perplexities: half of those with a word, rounded to 2."""
+    values = text_perplexities(*load_model(str(folder)), TEXTS)
+    return [bool(value <= fraction_threshold(values, 0.5)) for value in values]
+
+
+def chosen(kept, rows):
+    return [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
+
+
+def test_lines_keep_their_ends(run, folder, kept, tmp_path):
+    (tmp_path / "texts.txt").write_bytes(LINES.encode())
+    expected = "".join(chosen(kept, [line if line.endswith("\n") else f"{line}\n" for line in LINES.splitlines(True)]))
+    status, out, err = run("filter", folder, tmp_path / "texts.txt", "--keep", "0.5")
+    assert (status, out) == (0, expected)
+    assert "kept 2 of 5 texts (40.0 %), perplexity at most " in err
+    assert err.endswith("; 1 without a word left out\n")
+    # The printed threshold keeps the same texts, from standard input too.
+    threshold = re.search(r"at most ([\d.]+\d)", err)[1]
+    assert run("filter", folder, "--max-perplexity", threshold, stdin=LINES)[1] == expected
+    assert run("filter", folder, "--keep", "0.5", stdin=LINES)[1] == expected
+
+
+def test_two_files_and_the_figures(run, folder, tmp_path):
+    (tmp_path / "first.txt").write_text("the cat ran", encoding="utf-8")
+    with gzip.open(tmp_path / "second.txt.gz", "wt") as file:
+        file.write("\nran ran the\n")
+    files = [tmp_path / "first.txt", tmp_path / "second.txt.gz"]
+    options = ["--min-perplexity", "0", "--scores", tmp_path / "scores.txt", "-o", tmp_path / "kept.txt.gz"]
+    status, out, _ = run("filter", folder, *files, *options, "--measure", "bits_per_byte")
+    assert (status, out) == (0, "")
+    assert gzip.decompress((tmp_path / "kept.txt.gz").read_bytes()) == b"the cat ran\nran ran the\n"
+    found = [float(line) for line in (tmp_path / "scores.txt").read_text().splitlines()]
+    expected = text_perplexities(*load_model(str(folder)), ["the cat ran", "", "ran ran the"], "bits_per_byte")
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_json_lines_stay_as_they_are_written(run, folder, kept, tmp_path):
+    """Odd names, nested fields, large numbers, uneven rows, spaces: the line itself is kept."""
+    rows = [
+        '\ufeff{"text": "the cat ran", "a.b": [1, {"c": null}], "n": 123456789012345678901234567890}\r\n',
+        '{"other": 1,   "text":"ran ran the"}\n',
+        '{"text": null}\n',
+        '{"text": "a zebra\\nsaw a cat", "x": NaN}\n',
+        '{"text": "the dog \\u0072an", "text2": "z\\u00e9"}\n',
+        '{"": 5, "text": "the dog saw a cat"}',
+    ]
+    (tmp_path / "rows.jsonl").write_text(
+        "\n".join(["".join(rows[:3]), "".join(rows[3:])]), encoding="utf-8", newline=""
+    )
+    expected = "".join(chosen(kept, [row.removesuffix("\n") + "\n" for row in rows]))
+    status, out, err = run("filter", folder, tmp_path / "rows.jsonl", "--keep", "0.5")
+    assert (status, out) == (0, expected)
+    assert "kept 2 of 5 texts" in err
+    assert "1 without a word" in err
+    _, out, _ = run("filter", folder, "--jsonl", "--keep", "0.5", stdin="".join(rows).removeprefix("\ufeff"))
+    assert out == expected.removeprefix("\ufeff")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_tables_keep_their_header_and_fields(run, folder, kept, tmp_path, suffix):
+    extra = ["007", "", 'a "quote"', "x", "two\nlines, a comma" if suffix == ".csv" else "two lines, a comma", "é"]
+    rows = [["n", "the text"], *([a, b] for a, b in zip(extra, TEXTS, strict=True))]
+    place = tmp_path / f"rows{suffix}"
+    with open(place, "w", encoding="utf-8", newline="") as file:
+        if suffix == ".csv":
+            csv.writer(file).writerows(rows)
+        else:
+            file.writelines("\t".join(row) + "\n" for row in rows)
+    target = tmp_path / f"kept{suffix}"
+    status, _, err = run("filter", folder, place, "--keep", "0.5", "--text-column", "the text", "-o", target)
+    assert status == 0, err
+    with open(target, encoding="utf-8", newline="") as file:
+        found = list(csv.reader(file)) if suffix == ".csv" else [line.rstrip("\n").split("\t") for line in file]
+    assert found == [rows[0], *chosen(kept, rows[1:])]
+    status, _, err = run("filter", folder, place, "--keep", "0.5")
+    assert status == 1
+    assert f"rows{suffix} has no column 'text', only 'n', 'the text'" in err
+    (tmp_path / f"other{suffix}").write_text("text\nthe cat\n")
+    status, out, err = run("filter", folder, place, tmp_path / f"other{suffix}", "--keep", "0.5")
+    assert (status, out) == (1, "")
+    assert f"other{suffix} has other columns than" in err
+
+
+@pytest.fixture
+def data():
+    datasets = pytest.importorskip("datasets")
+    texts = [text or None for text in TEXTS]
+    fields: dict[str, list] = {"text": texts, "odd name.x": list(range(6))}
+    fields["nested"] = [{"list": [n], "none": None} for n in range(6)]
+    fields["label"] = [0, 1, 0, 1, 0, None]
+    return datasets.Dataset.from_dict(fields).cast_column("label", datasets.ClassLabel(names=["no", "yes"]))
+
+
+def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(row_writer, "_GROUP_ROWS", 1)
+    parquet.write_table(data.with_format("arrow")[:], tmp_path / "rows.parquet")
+    whole = parquet.read_table(tmp_path / "rows.parquet")
+    command = ["filter", folder, tmp_path / "rows.parquet", "--keep", "0.5"]
+    status, _, err = run(*command, "-o", tmp_path / "kept.parquet")
+    assert status == 0, err
+    found = parquet.read_table(tmp_path / "kept.parquet")
+    assert found.schema.equals(whole.schema, check_metadata=True)
+    assert found.to_pylist() == chosen(kept, whole.to_pylist())
+    for options, message in (
+        ([], "name a file for them"),
+        (["-o", tmp_path / "kept.txt"], "rows stay in their own form, parquet"),
+        (["-o", tmp_path / "kept.parquet", "--text-column", "label"], "'label' holds int64, not texts"),
+        (["-o", tmp_path / "kept.parquet", "--text-column", "no"], "has no column 'no'"),
+    ):
+        status, _, err = run(*command, *options)
+        assert status == 1
+        assert message in err
+    assert not (tmp_path / "kept.txt").exists()
+    parquet.write_table(whole.drop_columns(["nested"]), tmp_path / "other.parquet")
+    files = [tmp_path / "rows.parquet", tmp_path / "other.parquet"]
+    status, _, err = run("filter", folder, *files, "--keep", "0.5", "-o", tmp_path / "both.parquet")
+    assert status == 1
+    assert "other.parquet has other columns than" in err
+    assert not (tmp_path / "both.parquet").exists()
+    (tmp_path / "rows.parquet").write_bytes((tmp_path / "rows.parquet").read_bytes()[:-9])
+    status, _, err = run(*command, "-o", tmp_path / "again.parquet")
+    assert status == 1
+    assert "rows.parquet cannot be read as parquet" in err
+    assert not (tmp_path / "again.parquet").exists()
+
+
+def test_folders_of_data_sets(run, folder, kept, data, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    data.save_to_disk(tmp_path / "saved")
+    (tmp_path / "files").mkdir()
+    parquet.write_table(data.with_format("arrow")[:], tmp_path / "files" / "train.parquet")
+    for source in ("saved", "files"):
+        target = tmp_path / f"{source}.parquet"
+        status, _, err = run("filter", folder, tmp_path / source, "--keep", "0.5", "-o", target)
+        assert status == 0, err
+        assert parquet.read_table(target).to_pylist() == chosen(kept, data.to_list())
+    status, _, err = run("filter", folder, tmp_path / "files", "--split", "test", "--keep", "0.5", "-o", target)
+    assert status == 1
+    assert "no split 'test', only train" in err
+    status, _, err = run("filter", folder, folder, "--keep", "0.5", "-o", target)
+    assert status == 1
+    assert f"{folder} cannot be read as a data set" in err
+
+
+def test_texts_are_printed_as_they_come(start, folder):
+    process = start("filter", folder, "--max-perplexity", "1e9")
+    for text in ("the cat", "a dog"):
+        process.stdin.write(f"{text}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == f"{text}\n"
+    process.stdin.close()
+    assert process.wait(PATIENCE) == 0
+    assert "kept 2 of 2 texts (100.0 %), perplexity at most 1000000000.0\n" in process.stderr.read()
+
+
+def test_a_pipe_is_read_once_and_filtered_twice(run, folder, kept, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[LINES.encode()], daemon=True)
+    thread.start()
+    status, out, _ = run("filter", folder, tmp_path / "pipe", "--keep", "0.5")
+    thread.join(PATIENCE)
+    assert status == 0
+    assert [line.strip() for line in out.splitlines()] == chosen(kept, TEXTS)
+
+
+def test_an_input_that_changes_is_refused():
+    for now in (["a\n"], ["a\n"] * 3):
+        with pytest.raises(ValueError, match="changed while it was read"):
+            list(_read_again(TextRows(["f.txt"], lambda name, now=now: [now]), np.zeros(2)))
+
+
+def test_chunks_are_bounded_by_rows_and_characters(monkeypatch):
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(text_rows, "CHUNK_CHARACTERS", 10)
+    assert list(map(len, bounded_chunks(["a"] * 7))) == [3, 3, 1]
+    assert list(map(len, bounded_chunks(["a" * 9] * 5))) == [2, 2, 1]
+
+
+def test_no_rows_and_no_texts(run, folder, tmp_path):
+    status, out, err = run("filter", folder, "--keep", "0.5", stdin="")
+    assert (status, out, err) == (0, "", "hf-lecture filter: kept 0 of 0 texts\n")
+    status, out, err = run("filter", folder, "--keep", "0.5", stdin="\n \n")
+    assert (status, out) == (0, "")
+    assert "kept 0 of 0 texts; 2 without a word left out" in err
+
+
+def test_bad_rows_are_named_and_nothing_is_written(run, folder, tmp_path):
+    place, target = tmp_path / "rows.jsonl", tmp_path / "kept.jsonl"
+    for row, message in (
+        ('{"text": 5}', "rows.jsonl, line 2: 'text' is 5, not a text"),
+        ('{"text": ["a"]}', "rows.jsonl, line 2: 'text' is"),
+        ("[1]", "rows.jsonl, line 2 is not a JSON object"),
+        ('{"text": "a"', "rows.jsonl, line 2 is not JSON"),
+        ("[" * 100_000, "rows.jsonl, line 2 is not JSON"),
+        ('{"text": "\\ud800"}', "lone surrogate"),
+    ):
+        place.write_text('{"text": "the cat"}\n' + row + "\n", encoding="utf-8")
+        status, out, err = run("filter", folder, place, "--max-perplexity", "1e9", "-o", target)
+        assert (status, out) == (1, "")
+        assert message in err
+        assert not target.exists()
+    place.write_text('{"a": 1}\n{"b": 2}\n', encoding="utf-8")
+    status, _, err = run("filter", folder, place, "--keep", "0.5", "-o", target)
+    assert status == 1
+    assert "has no column 'text', only 'a', 'b'" in err
+
+
+def test_options_that_do_not_go_together(run, folder, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat\n")
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "the cat"}))
+    for options, status, message in (
+        ([], 2, "give either --keep"),
+        (["--keep", "0.5", "--max-perplexity", "9"], 2, "give either --keep"),
+        (["--keep", "0"], 2, "at most 1"),
+        (["--keep", "nan"], 2, "at most 1"),
+        (["-", "-", "--keep", "1"], 2, "name - once"),
+        ([tmp_path / "a.txt", tmp_path / "a.jsonl", "--keep", "1"], 1, "several forms (lines, json)"),
+        ([tmp_path / "a.txt", "--keep", "1", "-o", tmp_path / "b.csv"], 1, "rows stay in their own form, lines"),
+        ([tmp_path / "a.txt", "--keep", "1", "-o", tmp_path], 1, "is a folder"),
+        ([tmp_path / "no.txt", "--keep", "1"], 1, "there is no file"),
+    ):
+        found, out, err = run("filter", folder, *options, stdin="")
+        assert (found, out) == (status, "")
+        assert message in err.replace("\n", " ")
+
+
+def test_the_input_may_be_replaced(run, folder, kept, tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    assert run("filter", folder, tmp_path / "a.txt", "--keep", "0.5", "-o", tmp_path / "a.txt")[0] == 0
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8").splitlines() == chosen(kept, TEXTS)
+
+
+def test_pieces_of_sentencepiece(run, folder, network, tmp_path):
+    pytest.importorskip("sentencepiece")
+    from tests.tokenization.test_sentencepiece_words import TEXTS as WORDS
+    from tests.tokenization.test_sentencepiece_words import fit, train
+
+    model, tokenizer = fit(train(tmp_path / "en.sp.model", WORDS), WORDS)
+    model.save_arpa(tmp_path / "en.arpa", tokenizer)
+    pieces = ["--sentencepiece", tmp_path / "en.sp.model"]
+    held_out = ["the newest tower", "tower the of is"]
+    status, out, _ = run("score", tmp_path / "en.arpa", *pieces, "--json", "--tokens", stdin="\n".join(held_out) + "\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, [row["text"] for row in rows]) == (0, held_out)
+    assert rows[0]["token_log_probs"][0]["token"].startswith("\u2581")
+    assert last["summary"]["words"] == 9
+    status, out, err = run("filter", tmp_path / "en.arpa", *pieces, "--keep", "0.5", stdin="\n".join(held_out))
+    assert (status, out) == (0, f"{held_out[0]}\n")
+    threshold = float(re.search(r"at most ([\d.]+\d)", err)[1])
+    assert threshold == pytest.approx(math.exp(-rows[0]["log_prob_per_token"]))
+    for verb in (["score"], ["filter", "--keep", "1"]):
+        status, _, err = run(*verb, folder, *pieces, stdin="the cat\n")
+        assert status == 1
+        assert f"{folder} with " in err
+        assert "has none of its" in err
+    assert run("score", network, *pieces, "--segmentations", "marginal", stdin="")[0] == 2
