@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.splitting import WHITE_SPACE, split_words
+from hf_lecture_models.tokenization.splitting import WORD, split_words
 from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
-
-_WORD = re.compile(f"[^{WHITE_SPACE}]+")
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,10 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
         if not unknown:
             encoded.append(EncodedText(text, ids, len(split_words(text))))
             continue
-        words = list(_WORD.finditer(text))
+        words = list(WORD.finditer(text))
+        if not words:  # white space that has no token of its own
+            encoded.append(EncodedText(text, ids, 0))
+            continue
         word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
         encoded.append(_with_unknown(text, ids, words, word_of, names))
     return encoded
@@ -148,7 +149,8 @@ def _word_of_token(tokenizer: Any, text: str, words: list[re.Match[str]]) -> lis
     offsets = tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]
     starts = [word.start() for word in words]
     # A token belongs to the word that holds its last character: some tokenizers count the space before into the token.
-    return [bisect_right(starts, max(start, end - 1)) - 1 for start, end in offsets]
+    # White space in front of all words belongs to the first one.
+    return [max(0, bisect_right(starts, max(start, end - 1)) - 1) for start, end in offsets]
 
 
 def _impossible(tokenizer: Any, text: str) -> EncodedText:

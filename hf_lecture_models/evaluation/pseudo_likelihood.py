@@ -59,7 +59,8 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
             limit = input_limit(model)
             if limit is not None and len(special) > limit:
                 raise ValueError(
-                    f"the text has {len(special)} tokens and the model reads {limit} at most; give a shorter one"
+                    f"the text that begins with {encoded.text[:40]!r} has {len(special)} tokens and the model reads "
+                    f"{limit} at most; give a shorter one"
                 )
             places = (~special).nonzero()[:, 0]
             log_probs = _masked_log_probs(model, tokenizer.mask_token_id, inputs, places, batch_size)

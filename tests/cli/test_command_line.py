@@ -170,6 +170,7 @@ VERBS = [
     ["quickstart"],
     ["ladder", "CORPUS"],
     ["score", "MODEL"],
+    ["surprisal", "MODEL"],
     ["rank", "MODEL"],
     ["rank", "MODEL", "--scores", "--weight", "1"],
     ["generate", "MODEL"],
