@@ -45,8 +45,10 @@ def test_every_word_of_every_line(run, folder, network, bert):
     status, out, err = run("surprisal", folder, "--beside", network, "--beside", bert, stdin=LINES)
     assert status == 0
     rows = rows_of(out)
-    assert list(rows[0])[:9] == "text number kind word start end trigram.bits trigram.tokens trigram.unknown".split()
-    assert [tuple(row[column] for column in ("text", "number", "kind", "word", "start", "end")) for row in rows[:5]] == [
+    columns = ["text", "number", "kind", "word", "start", "end"]
+    models = [f"{model}.{column}" for model in ("trigram", "lstm", "bert") for column in ("bits", "tokens", "unknown")]
+    assert list(rows[0]) == columns + models
+    assert [tuple(row[column] for column in columns) for row in rows[:5]] == [
         ("1", "1", "word", "the", "0", "3"),
         ("1", "2", "word", "cat,", "4", "8"),
         ("1", "3", "word", '"zebra"', "9", "16"),
