@@ -8,8 +8,7 @@ from typing import Any
 
 from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
 
-_MARKERS = "osD^vP*X"
-_HEIGHTS = (8, -20, 30, -42)
+_MARKERS = "os^vDP*X"
 
 
 def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], caption: str) -> None:
@@ -19,8 +18,8 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
         save_reading_times(rows, "reading_times.svg", caption="Natural Stories")
 
     Args:
-        rows: by model: `title`; `family`, whose models have a colour and, if they are several, a line; `perplexity`;
-            `gain` and its `error` in nats per word.
+        rows: by model: `title`; `family`, whose models have one colour; `perplexity`; `gain` and its `error`, in nats
+            per word.
         caption: names the texts.
 
     Raises:
@@ -33,24 +32,20 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
             raise ValueError(f"{row['title']} has a perplexity, gain or error that is not finite, so it has no place")
     families = list(dict.fromkeys(row["family"] for row in rows))
     title = "Do better language models predict people better?"
-    with slide(path, title, caption, width=9.0, height=5.5) as axes:
-        for number, family in enumerate(families):
-            of = [row for row in rows if row["family"] == family]
+    with slide(path, title, caption, width=11.5, height=5.5) as axes:
+        for number, row in enumerate(rows):
             axes.errorbar(
-                [row["perplexity"] for row in of],
-                [1000 * row["gain"] for row in of],
-                [1000 * row["error"] for row in of],
-                fmt=_MARKERS[number % len(_MARKERS)] + "-",
-                color=COLOURS[number % len(COLOURS)],
+                [row["perplexity"]],
+                [1000 * row["gain"]],
+                [1000 * row["error"]],
+                fmt=_MARKERS[number % len(_MARKERS)],
+                color=COLOURS[families.index(row["family"]) % len(COLOURS)],
+                label=row["title"],
                 capsize=3,
-                markersize=8,
+                markersize=9,
             )
-        # Neighbours have their names at different heights.
-        for number, row in enumerate(sorted(rows, key=lambda row: row["perplexity"])):
-            place, offset = (row["perplexity"], 1000 * row["gain"]), (8, _HEIGHTS[number % len(_HEIGHTS)])
-            axes.annotate(row["title"], place, offset, textcoords="offset points", fontsize=FONT_SIZE, parse_math=False)
         axes.axhline(0, color="0.4", linestyle="--", linewidth=1)
-        axes.set_xscale("log")
         axes.set_xlabel("perplexity of the words that are compared (lower is better)")
         axes.set_ylabel("gain per word (1/1000 nat)")
         axes.grid(alpha=0.3)
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=FONT_SIZE, frameon=False)

@@ -76,7 +76,7 @@ def _rows(text: int, words: dict[str, list[WordSurprisal]]) -> list[dict[str, An
     rows = []
     for number, columns in enumerate(zip(*words.values(), strict=True), start=1):
         first, is_end = columns[0], number == len(next(iter(words.values())))
-        row = {"text": text, "number": number, "kind": "end" if is_end else "word"}
+        row: dict[str, Any] = {"text": text, "number": number, "kind": "end" if is_end else "word"}
         row |= {"word": "</s>" if is_end else first.word, "start": first.start, "end": first.end}
         row["models"] = {
             title: {column: getattr(one, column) for column in _OF_MODELS}
