@@ -12,6 +12,7 @@ After a benchmark was run again, a failing test prints the passage as it must re
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import statistics
@@ -24,7 +25,16 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
+from benchmarks import (
+    blimp,
+    fine_tuning,
+    reading_times,
+    sentence_classifiers,
+    translation,
+    units,
+    wikitext2_table,
+    word2vec,
+)
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -523,6 +533,45 @@ def neighbours() -> Iterator[str]:
 
 def blimp_page() -> Iterator[str]:
     yield from blimp.table(record("blimp")["rows"]).splitlines()
+
+
+def reading_times_page() -> Iterator[str]:
+    results = record("reading_times")
+    rows, few = results["rows"], "5-gram, 1/16 of the text"
+    yield from reading_times.table(rows).splitlines()
+    yield f"ten stories of together {results['words_read']:,} words"
+    yield f"apostrophe or hyphen ({rows['bigram']['bare']['words']:,} words)"
+    yield f"have a word before them ({rows['bigram']['all']['words']:,} words)"
+    bare, together = ({title: row[which] for title, row in rows.items()} for which in ("bare", "all"))
+    ngrams = [bare[title] for title in (*reading_times.PARTS_OF_TEXT, "bigram", "trigram")]
+    assert all(worse["perplexity"] > better["perplexity"] for worse, better in itertools.pairwise(ngrams))
+    assert all(worse["gain"] < better["gain"] for worse, better in itertools.pairwise(ngrams)), "rises at every step"
+    yield (
+        f"the gain rises with every step, from {gain(bare[few])} at a perplexity of {bare[few]['perplexity']:.1f} to "
+        f"{gain(bare['trigram'])} at {bare['trigram']['perplexity']:.1f}"
+    )
+    yield f"{lead(bare[few])} beyond the one of a sixteenth, and {lead(bare['bigram'])} beyond the bigram"
+    assert all(abs(bare[title]["beyond_ngram"]) < 0.0001 for title in ("trigram", "4-gram"))
+    assert max(row["gain"] for row in together.values()) < bare["trigram"]["gain"]
+    yield f"gains {gain(together['5-gram'])}, and the bigram {gain(together['bigram'])}"
+    lower = results["lower_cased"]
+    gains, orders = ", ".join(map(gain, lower["orders"].values())), ", ".join(lower["orders"])
+    yield f"{gains} for orders {orders} ({lower['words']:,} words)"
+    networks = {title: row for title, row in bare.items() if title in wikitext2_table.NETWORKS}
+    if not networks:
+        yield "The networks of the table are not measured yet"
+        return
+    best = max(networks, key=lambda title: networks[title]["gain"])
+    yield f"Of the networks, {best} gains most, {gain(networks[best])}"
+
+
+def gain(row: Mapping[str, float]) -> str:
+    return reading_times.with_error(row["gain"], row["gain_error_over_words"])
+
+
+def lead(row: Mapping[str, float]) -> str:
+    """How much the 5-gram gains beyond a model."""
+    return reading_times.with_error(-row["beyond_ngram"], row["beyond_ngram_error_over_words"])
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1375,6 +1424,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/neighbours.md": neighbours,
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
+    "docs/reading_times.md": reading_times_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,
