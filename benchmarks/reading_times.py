@@ -6,8 +6,8 @@
 NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
 of networks that are not named stay as they were. The words are written as WikiText writes them, and a story is one
 text. What is predicted is the logarithm of a word's geometric mean reading time; the predictors of the baseline are the
-length and the frequency (-log2 of its share of WikiText-2's training text) of the word and of the word before it. A
-model adds its surprisal of both.
+length, the number of parts (marks count) and the frequency (-log2 of its share of WikiText-2's training text) of the
+word and of the word before it. A model adds its surprisal of both.
 
 Two sets of words are measured. The first has the words that are, like the word before them, one known word of
 WikiText-2 without any mark: no punctuation, apostrophe or hyphen. The second has all words with a word before them; the
@@ -124,10 +124,11 @@ class Stories:
 
 
 def gain_of(stories: Stories, kept: np.ndarray, frequency: np.ndarray, surprisal: np.ndarray) -> Gain:
-    """Return what a model's surprisal gains over length and frequency, for the kept words."""
+    """Return what a model's surprisal gains over length, number of parts and frequency, for the kept words."""
     lengths = [len("".join(form).replace("@-@", "-")) for form in stories.forms]
     times = np.log([stories.words[place].milliseconds for place in kept])
-    base = np.column_stack([with_word_before(lengths, kept), with_word_before(frequency, kept)])
+    parts = [len(form) for form in stories.forms]
+    base = np.column_stack([with_word_before(one, kept) for one in (lengths, parts, frequency)])
     return measure_gain(base, with_word_before(surprisal, kept), times, FOLDS, SEED)
 
 
