@@ -72,7 +72,6 @@ def _sum(scored: ScoredText, place: tuple[int, int], spans: list[TokenSpan]) -> 
         unknown = word in scored.unknown_words
         return WordSurprisal(word, start, end, math.inf if unknown else math.nan, 0, unknown)
     bits = [span.bits for span in spans if not math.isnan(span.bits)]
-    # A sum of minus zeros would be minus zero.
-    total = math.fsum(bits) + 0.0 if bits else math.nan
+    total = math.fsum(bits) if bits else math.nan
     tokens, unknown = sum(span.tokens for span in spans), any(span.unknown for span in spans)
     return WordSurprisal(word, start, end, total, tokens, unknown)

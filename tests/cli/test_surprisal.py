@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.loading import load_model
@@ -61,6 +61,7 @@ def test_every_word_of_every_line(run, folder, network, bert):
         assert bits_by_text(rows, name) == pytest.approx(expected, rel=1e-12)
         assert [row[f"{name}.unknown"] for row in rows] == ["False", "True", "True", *["False"] * 6]
     assert [row["bert.bits"] == "" for row in rows] == [row["kind"] == "end" for row in rows]
+    assert [row["bert.tokens"] == "0" for row in rows] == [row["kind"] == "end" for row in rows]
     assert err.splitlines()[0].startswith("trigram: texts 3, words 6, tokens 9, unknown 2, bits ")
     assert err.splitlines()[2].startswith("bert: ")
     assert err.endswith(", given all other tokens of the text\n")
@@ -72,6 +73,18 @@ def test_a_stream_has_a_context(run, network, bert):
     expected = [-score.log_prob / math.log(2) for score in score_stream(*load_model(str(network)), texts)]
     assert bits_by_text(rows_of(out), "lstm") == pytest.approx(expected, rel=1e-12)
     assert "BertForMaskedLM reads one text at a time" in run("surprisal", bert, "--stream", stdin="the cat")[2]
+
+
+def test_windows_are_said(run, network, tmp_path):
+    """A stock GPT-2 of 8 positions, with the network's tokenizer."""
+    tokenizer = load_model(str(network))[1]
+    sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ids)).save_pretrained(tmp_path / "gpt2")
+    tokenizer.save_pretrained(tmp_path / "gpt2")
+    for text, said in (("the cat ran", False), ("the cat saw the dog the cat ran", True)):
+        status, _, err = run("surprisal", tmp_path / "gpt2", stdin=text)
+        assert (status, "window 8, stride 4" in err) == (0, said)
 
 
 def test_json_has_the_same_rows(run, folder, bert, tmp_path):
