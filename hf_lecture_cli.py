@@ -155,6 +155,9 @@ Tables = Annotated[
     typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
+JsonOfWords = Annotated[
+    bool, typer.Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
+]
 Store = Annotated[
     bool,
     typer.Option(
@@ -413,6 +416,37 @@ def filter_texts(
     options |= {"output": output and str(output), "scores": scores and str(scores)}
     options["sentencepiece"] = sentencepiece and str(sentencepiece)
     _run("filter", name=model, files=files or ["-"], rows=rows, **options)
+
+
+@app.command("surprisal", short_help="Bits of each word, as CSV.")
+def surprisal_of_words(
+    model: Model,
+    files: Files = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL"),
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
+    ] = False,
+    json: JsonOfWords = False,
+    batch_size: BatchSize = 64,
+) -> None:
+    """Print a row for each word of each line, split at white space: -log2 P given the words before it; CSV.
+
+    For a model of masked words (BERT), P is that of each token given all others, masked one by one. Each line ends with
+    a row of kind end, word </s>, without bits if the model gives the end no probability.
+
+    A token counts for the word in which its last visible character stands, white space alone for the word after it.
+    Where tokens begin with the blank, a word's end is thus paid by the next word or by </s>. A line's bits add up to
+    its ln P of hf-lecture score, divided by -ln 2. inf: probability 0; an empty cell: no token counts for the word.
+
+    Sums go to standard error, with --json into a last line {"summary": ...}. A text longer than the model's longest
+    input is read in windows that overlap by half, which the sums say. With --stream nothing is printed before the last
+    line is read.
+    """
+    which = {"beside": beside or [], "stream": stream, "json": json, "batch_size": batch_size}
+    _run("surprisal", name=model, files=files or ["-"], **which)
 
 
 @app.command(short_help="Order sentences by probability.")

@@ -12,6 +12,7 @@ After a benchmark was run again, a failing test prints the passage as it must re
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import statistics
@@ -32,6 +33,7 @@ from benchmarks import (
     fine_tuning,
     loss_by_distance,
     perplexity_filter,
+    reading_times,
     sentence_classifiers,
     translation,
     units,
@@ -645,6 +647,47 @@ def energy_of_the_cards() -> tuple[str, str]:
     most = max(known, key=lambda name: known[name].watt_hours)
     assert most == "elmo_wikitext2"
     return together, f"[ELMo](../hub_cards/{most}.md), {known[most].watt_hours:.1f} Wh and {known[most].grams:.1f} g"
+
+
+def reading_times_page() -> Iterator[str]:
+    results = record("reading_times")
+    rows, few = results["rows"], "5-gram, 1/16 of the text"
+    yield from reading_times.table(rows).splitlines()
+    yield f"ten stories of together {results['words_read']:,} words"
+    yield f"apostrophe or hyphen ({rows['bigram']['bare']['words']:,} words)"
+    yield f"have a word before them ({rows['bigram']['all']['words']:,} words)"
+    bare, together = ({title: row[which] for title, row in rows.items()} for which in ("bare", "all"))
+    for of in (bare, together):
+        ngrams = [of[title] for title in (*reading_times.PARTS_OF_TEXT, "bigram", "trigram")]
+        for worse, better in itertools.pairwise(ngrams):
+            assert worse["perplexity"] > better["perplexity"]
+            assert worse["gain"] < better["gain"], "rises at every step"
+        assert all(abs(of[title]["beyond_ngram"]) < 0.0001 for title in ("trigram", "4-gram")), "hardly change"
+    yield (
+        f"from {gain(bare[few])} at a perplexity of {bare[few]['perplexity']:.1f} to {gain(bare['trigram'])} at "
+        f"{bare['trigram']['perplexity']:.1f} for words without marks, and from {gain(together[few])} to "
+        f"{gain(together['trigram'])} for all words"
+    )
+    yield f"{lead(bare[few])} and {lead(together[few])} beyond the one of a sixteenth"
+    yield f"{lead(bare['bigram'])} and {lead(together['bigram'])} beyond the bigram"
+    lower = results["lower_cased"]
+    gains, orders = ", ".join(map(gain, lower["orders"].values())), ", ".join(lower["orders"])
+    yield f"{gains} for orders {orders} ({lower['words']:,} words)"
+    networks = {title: row for title, row in bare.items() if title in wikitext2_table.NETWORKS}
+    if not networks:
+        yield "The networks of the table are not measured yet"
+        return
+    best = max(networks, key=lambda title: networks[title]["gain"])
+    yield f"Of the networks, {best} gains most, {gain(networks[best])}"
+
+
+def gain(row: Mapping[str, float]) -> str:
+    return reading_times.with_error(row["gain"], row["gain_error_over_words"])
+
+
+def lead(row: Mapping[str, float]) -> str:
+    """How much the 5-gram gains beyond a model."""
+    return reading_times.with_error(-row["beyond_ngram"], row["beyond_ngram_error_over_words"])
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1522,6 +1565,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/blimp.md": blimp_page,
     "docs/babylm.md": babylm_page,
     "docs/bias_and_privacy.md": bias_page,
+    "docs/reading_times.md": reading_times_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,

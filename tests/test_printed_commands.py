@@ -192,6 +192,7 @@ NOT_RUN = {
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
 QUICK = (
     "hf-lecture score",
+    "hf-lecture surprisal",
     "hf-lecture rank",
     "hf-lecture generate",
     "hf-lecture predict",

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.splitting import WHITE_SPACE, split_words
+from hf_lecture_models.tokenization.splitting import WORD, split_words
 from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
-
-_WORD = re.compile(f"[^{WHITE_SPACE}]+")
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     holds_unknown = np.zeros(len(texts), bool)
     holds_unknown[np.repeat(np.arange(len(texts)), corpus.lengths)[np.isin(corpus.ids, list(names))]] = True
     for text, ids, unknown in zip(texts, corpus, holds_unknown.tolist(), strict=True):
-        words = list(_WORD.finditer(text)) if unknown else []
+        words = list(WORD.finditer(text)) if unknown else []
         if not words:  # all words are known, or tokens of white space alone are unknown
             encoded.append(EncodedText(text, ids, len(split_words(text))))
             continue
@@ -85,7 +83,7 @@ def words_of_tokens(tokenizer: Any, encoded: EncodedText) -> Sequence[int]:
     """
     if isinstance(tokenizer, WordTokenizer) and len(encoded.ids) == encoded.words:
         return range(encoded.words)
-    return _word_of_token(tokenizer, encoded.text, list(_WORD.finditer(encoded.text)))
+    return _word_of_token(tokenizer, encoded.text, list(WORD.finditer(encoded.text)))
 
 
 def start_token_id(tokenizer: Any) -> int:

@@ -56,15 +56,19 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
             options = {"return_special_tokens_mask": True, "split_special_tokens": True, "verbose": False}
             inputs = tokenizer(encoded.text, return_tensors="pt", **options)
             special = inputs.pop("special_tokens_mask")[0].bool()
-            limit = input_limit(model)
-            if limit is not None and len(special) > limit:
-                raise ValueError(
-                    f"the text has {len(special)} tokens and the model reads {limit} at most; give a shorter one"
-                )
+            _check_length(encoded.text, len(special), input_limit(model))
             places = (~special).nonzero()[:, 0]
             log_probs = _masked_log_probs(model, tokenizer.mask_token_id, inputs, places, batch_size)
             scores.append(TextScore(encoded, inputs["input_ids"][0, places].numpy(), log_probs))
     return scores
+
+
+def _check_length(text: str, tokens: int, limit: int | None) -> None:
+    if limit is not None and tokens > limit:
+        raise ValueError(
+            f"the text that begins with {text[:40]!r} has {tokens} tokens and the model reads {limit} at most; "
+            "give a shorter one"
+        )
 
 
 def _masked_log_probs(model: Any, mask: int, inputs: Any, places: Tensor, batch_size: int) -> np.ndarray:

@@ -8,7 +8,6 @@ of masked words gives the probability of a piece between all others (`pseudo_lik
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,8 +18,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelFo
 
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
+from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.tokenization.splitting import WORD
 
 SENTENCE_PAIRS = {
     "English": [
@@ -36,7 +36,6 @@ SENTENCE_PAIRS = {
 """The lectures' pairs (slides R:180-190, Y:21-51) in WikiText's tokens; the better one, if a slide says, is first."""
 
 CAUSAL, MASKED = "causal", "masked"
-_WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ class TokenSpan:
     end: int | None = None
     """The position after its last visible character; None for white space alone, and for the end of the text."""
     unknown: bool = False
+    tokens: int = 1
+    """0 for the end of a text that the model gives no probability."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class ScoredText:
     text: str
     spans: list[TokenSpan]
     measures: dict[str, Any]
+    unknown_words: tuple[str, ...] = ()
 
     @property
     def possible(self) -> bool:
@@ -108,17 +110,34 @@ def score_text(model: Any, tokenizer: Any, text: str) -> ScoredText:
     return score_spans(model, tokenizer, [text])[0]
 
 
-def score_spans(model: Any, tokenizer: Any, texts: Sequence[str]) -> list[ScoredText]:
-    """Score several texts, as `score_text` does one."""
+def score_spans(
+    model: Any, tokenizer: Any, texts: Sequence[str], stream: bool = False, batch_size: int = 16
+) -> list[ScoredText]:
+    """Score several texts, as `score_text` does one.
+
+    Args:
+        model, tokenizer: a causal or a masked language model with its tokenizer.
+        texts: each is scored by itself.
+        stream: score each text given all texts before it; needs a causal language model.
+        batch_size: the most texts, or copies of a text with a masked token, that are read together.
+
+    Raises:
+        ValueError: as `score_text`; the tokenizer gives no offsets; `stream` with a model of masked words.
+    """
     kind = kind_of(model)
     if kind is None:
         raise ValueError(
             f"{type(model).__name__} gives words no probability, so they have no surprisal; choose a language model, "
             "causal or of masked words"
         )
+    if not tokenizer.is_fast:
+        raise ValueError(f"{type(tokenizer).__name__} does not say where its tokens stand in the text; use a fast one")
+    if kind == MASKED and stream:
+        raise ValueError(f"{type(model).__name__} reads one text at a time, so texts make no stream; leave stream out")
     if kind == MASKED:
-        return [_masked(tokenizer, one) for one in pseudo_log_likelihoods(model, tokenizer, texts)]
-    return [_causal(model, tokenizer, one) for one in score_texts(model, tokenizer, texts, batch_size=16)]
+        return [_masked(tokenizer, one) for one in pseudo_log_likelihoods(model, tokenizer, texts, batch_size)]
+    score = score_stream if stream else score_texts
+    return [_causal(model, tokenizer, one) for one in score(model, tokenizer, texts, batch_size=batch_size)]
 
 
 def _causal(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
@@ -126,14 +145,14 @@ def _causal(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
     sums.add(score)
     *bits, last = (-score.log_probs / math.log(2)).tolist()
     spans = _spans(tokenizer, score, bits, last) if score.encoded.possible else []
-    return ScoredText(score.encoded.text, spans, sums.measures())
+    return ScoredText(score.encoded.text, spans, sums.measures(), score.encoded.unknown_words)
 
 
 def _masked(tokenizer: Any, score: TextScore) -> ScoredText:
     bits = (-score.log_probs / math.log(2)).tolist()
     spans = _spans(tokenizer, score, bits, math.nan) if score.encoded.possible else []
     measures = {"tokens": len(score.ids), "unknown": len(score.encoded.unknown_words), "log_prob": score.log_prob}
-    return ScoredText(score.encoded.text, spans, measures)
+    return ScoredText(score.encoded.text, spans, measures, score.encoded.unknown_words)
 
 
 def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float) -> list[TokenSpan]:
@@ -151,11 +170,12 @@ def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float)
     for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
         places = [place for place, _ in tokens]
         covered = text[start:end]
-        visible_end = start + len(covered.rstrip()) if covered.strip() else None
+        visible_ends = [start + word.end() for word in WORD.finditer(covered)]
+        visible_end = visible_ends[-1] if visible_ends else None
         total = math.fsum(bits[place] for place in places)
-        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places)))
+        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places), len(places)))
         start = end
-    return [*spans, TokenSpan(text[start:], last)]
+    return [*spans, TokenSpan(text[start:], last, tokens=0 if math.isnan(last) else 1)]
 
 
 def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
@@ -170,10 +190,10 @@ def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
     """
     ends = [{span.end for span in one.spans} - {None} for one in scored if one.possible]
     cuts = set.intersection(*ends) if ends else set()
-    words = {match.end() for match in _WORD_END.finditer(text)}
+    words = {match.end() for match in WORD.finditer(text)}
     if len(words) > 1:
         cuts &= words
-    return [ScoredText(text, _joined(one.spans, cuts), one.measures) for one in scored]
+    return [ScoredText(text, _joined(one.spans, cuts), one.measures, one.unknown_words) for one in scored]
 
 
 def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
@@ -185,6 +205,7 @@ def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
         if span.end in cuts or span is spans[-1]:
             text, bits = "".join(one.text for one in group), [one.bits for one in group if not math.isnan(one.bits)]
             total = math.fsum(bits) if bits else math.nan
-            joined.append(TokenSpan(text, total, span.end, any(one.unknown for one in group)))
+            unknown, tokens = any(one.unknown for one in group), sum(one.tokens for one in group)
+            joined.append(TokenSpan(text, total, span.end, unknown, tokens))
             group = []
     return joined

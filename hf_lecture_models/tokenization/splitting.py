@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 # Unicode's property White_Space, which Rust splits at.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_WORD = re.compile(f"[^{WHITE_SPACE}]+")
+WORD = re.compile(f"[^{WHITE_SPACE}]+")
 # The Rust library reads this pattern, too.
 STRETCH = f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+"
 _STRETCH = re.compile(STRETCH)
@@ -119,7 +119,7 @@ def split_words(text: str) -> list[str]:
     """
     # Which str.split() would split at, too.
     if "\x1c" in text or "\x1d" in text or "\x1e" in text or "\x1f" in text:
-        return _WORD.findall(text)
+        return WORD.findall(text)
     return text.split()
 
 

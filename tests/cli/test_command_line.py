@@ -171,6 +171,7 @@ VERBS = [
     ["ladder", "CORPUS"],
     ["score", "MODEL"],
     ["filter", "MODEL", "--keep", "0.3"],
+    ["surprisal", "MODEL"],
     ["rank", "MODEL"],
     ["rank", "MODEL", "--scores", "--weight", "1"],
     ["generate", "MODEL"],

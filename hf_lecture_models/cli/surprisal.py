@@ -1,0 +1,105 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture surprisal`: the bits of each word of each line under one model or several, as CSV."""
+
+import csv
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+from hf_lecture_models.cli.io import line_chunks, load_side_by_side, print_json
+from hf_lecture_models.evaluation.scoring import ContextLimit
+from hf_lecture_models.evaluation.surprisal import MASKED, ScoredText, kind_of, score_spans
+from hf_lecture_models.evaluation.word_surprisal import WordSurprisal, word_surprisals
+
+_OF_WORDS = ["text", "number", "kind", "word", "start", "end"]
+_OF_MODELS = ["bits", "tokens", "unknown"]
+
+
+def run(name: str, files: list[str], beside: list[str], stream: bool, json: bool, batch_size: int) -> None:
+    """Print a row for each word and for each end as soon as a line is scored, then each model's sums."""
+    names = [name, *beside]
+    models = dict(load_side_by_side(names))
+    if len(models) < len(names):
+        raise ValueError(f"a model is named twice: {', '.join(names)}; its columns would have the same names")
+    sums = {title: _Sums(loaded[0], stream) for title, loaded in models.items()}
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if not json:
+        writer.writerow(_OF_WORDS + [f"{title}.{column}" for title in models for column in _OF_MODELS])
+    texts = 0
+    chunks: Iterable[list[str]] = line_chunks(files, batch_size)
+    for lines in [list(chain.from_iterable(chunks))] if stream else chunks:
+        scored = {title: score_spans(*loaded, lines, stream, batch_size) for title, loaded in models.items()}
+        for one in zip(*scored.values(), strict=True):
+            texts += 1
+            words = dict(zip(models, map(word_surprisals, one), strict=True))
+            for title, text in zip(models, one, strict=True):
+                sums[title].add(text, words[title])
+            for row in _rows(texts, words):
+                print_json(row) if json else writer.writerow(_cells(row))
+        sys.stdout.flush()
+    if not texts:
+        raise ValueError("there are no lines to read; give one text per line")
+    _print_sums(sums, json)
+
+
+class _Sums:
+    """The sums over all texts of one model, and the window in which it reads a text longer than its longest input."""
+
+    def __init__(self, model: Any, stream: bool) -> None:
+        self.limit = None if kind_of(model) == MASKED else ContextLimit.of(model)
+        self.stream = stream
+        self.texts = self.words = self.tokens = self.unknown = self.longest = 0
+        self.bits = 0.0
+
+    def add(self, text: ScoredText, words: Sequence[WordSurprisal]) -> None:
+        self.texts += 1
+        self.words += len(words) - 1
+        self.unknown += sum(word.unknown for word in words)
+        self.bits += text.bits
+        row = text.measures["tokens"] + 1
+        self.tokens += text.measures["tokens"]
+        self.longest = self.longest + row if self.stream else max(self.longest, row)
+
+    def measures(self) -> dict[str, Any]:
+        counts = {key: getattr(self, key) for key in ("texts", "words", "tokens", "unknown", "bits")}
+        if self.limit is None:
+            return counts | {"given": "all other tokens of the text"}
+        windowed = not self.limit.exact and self.longest > self.limit.longest
+        window = {"window": self.limit.longest, "stride": self.limit.longest - self.limit.overlap} if windowed else {}
+        return counts | window
+
+
+def _rows(text: int, words: dict[str, list[WordSurprisal]]) -> list[dict[str, Any]]:
+    """Return a row for each word of a text, and one for its end."""
+    rows = []
+    for number, columns in enumerate(zip(*words.values(), strict=True), start=1):
+        first, is_end = columns[0], number == len(next(iter(words.values())))
+        row: dict[str, Any] = {"text": text, "number": number, "kind": "end" if is_end else "word"}
+        row |= {"word": "</s>" if is_end else first.word, "start": first.start, "end": first.end}
+        row["models"] = {
+            title: {column: getattr(one, column) for column in _OF_MODELS}
+            for title, one in zip(words, columns, strict=True)
+        }
+        rows.append(row)
+    return rows
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    """Return the row's cells; a word without bits has an empty one."""
+    cells = [row[column] for column in _OF_WORDS]
+    for one in row["models"].values():
+        cells += ["" if math.isnan(one["bits"]) else one["bits"], one["tokens"], one["unknown"]]
+    return cells
+
+
+def _print_sums(sums: dict[str, _Sums], json: bool) -> None:
+    """Print the sums: to standard error, or with `json` as a last line."""
+    measures = {title: one.measures() for title, one in sums.items()}
+    if json:
+        print_json({"summary": measures})
+        return
+    for title, found in measures.items():
+        shown = (f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}" for key, value in found.items())
+        print(f"{title}: {', '.join(shown)}", file=sys.stderr)
