@@ -249,21 +249,35 @@ def impossible_score(encoded: EncodedText) -> TextScore:
 
 
 def score_rows(
-    model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool
+    model: Any,
+    rows: list[np.ndarray],
+    limit: ContextLimit,
+    batch_size: int,
+    progress: bool,
+    wanted_from: Sequence[int] | None = None,
 ) -> list[np.ndarray]:
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
     A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
+
+    Args:
+        wanted_from: for each row the place of its first token whose score is wanted; None: of all but the first. Scores
+            of tokens before it are unspecified, and cost no softmax where the model can leave them out.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    first = [1] * len(rows) if wanted_from is None else [max(1, place) for place in wanted_from]
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
-    neighbours = _shared_beginnings(rows)
+    # A shared beginning is of use only if the row before has scored the part of it that is wanted here.
+    neighbours = [
+        (index, before, shared if first[before] <= first[index] else 0)
+        for index, before, shared in _shared_beginnings(rows)
+    ]
     for index, _, shared in neighbours:
         length = len(rows[index])
         if length <= limit.longest:
-            jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
+            jobs.append(Window(index, 0, length, scored_from=max(first[index], shared)))
         elif limit.carries_state:
             results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
