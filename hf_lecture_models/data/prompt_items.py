@@ -6,7 +6,7 @@ where both come from the same rows, only the others are scored as soon as there 
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hf_lecture_models.data.prompt_templates import PromptTemplate
@@ -28,12 +28,7 @@ class PromptData:
     pool: list[PromptItem]
 
 
-def read_prompt_data(
-    template: PromptTemplate,
-    scored: Sequence[str] = (),
-    shots: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
-) -> PromptData:
+def read_prompt_data(template: PromptTemplate, scored: Sequence[str] = (), shots: Sequence[str] = ()) -> PromptData:
     """Read the rows of a template.
 
     >>> import tempfile
@@ -48,7 +43,6 @@ def read_prompt_data(
     Args:
         scored: files in place of the template's; then the template's files of examples are not used either.
         shots: files of the rows that examples are drawn from, in place of the template's.
-        columns: names of columns in the files, by the template's names for them.
 
     Raises:
         ValueError: no file is named; a column is missing; or a row does not fit the template, its label is none of its
@@ -57,7 +51,7 @@ def read_prompt_data(
     """
     if not scored and not template.scored:
         raise ValueError("the template names no files (scored), and none are given (data): name the rows to score")
-    items = _read(template, list(scored) or template.scored, columns)
+    items = _read(template, list(scored) or template.scored)
     if first := template.first_for_shots:
         if len(items) <= first:
             raise ValueError(
@@ -68,12 +62,15 @@ def read_prompt_data(
     else:
         pool = []
     files = list(shots) or ([] if scored else template.shots)
-    return PromptData(items, _read(template, files, columns) if files else pool)
+    return PromptData(items, _read(template, files) if files else pool)
 
 
-def _read(template: PromptTemplate, files: list[str], columns: Mapping[str, str] | None) -> list[PromptItem]:
-    recipe = DataRecipe(test_files=files, columns=dict(columns or {}))
-    rows = read_rows(recipe, "test", template.columns, labels=(template.label,))
+def _read(template: PromptTemplate, files: list[str]) -> list[PromptItem]:
+    try:
+        rows = read_rows(DataRecipe(test_files=files), "test", template.columns, labels=(template.label,))
+    except ValueError as error:
+        missing, hint, _ = str(error).partition("; --columns.")  # which only recipes of training have
+        raise ValueError(f"{missing}; write another name into the template") if hint else error from None
     assert rows is not None  # because files are named
     items: list[PromptItem] = []
     for index, row in enumerate(rows):

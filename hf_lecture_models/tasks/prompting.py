@@ -31,11 +31,10 @@ class PromptingRecipe(Recipe):
     """The choices of an evaluation by prompts."""
 
     model: str = setting("", "a model's folder, its name on the Hub, or an ARPA file")
-    task: str = setting("", "a task whose template is part of the package", choices=("", *TASKS))
+    task: str | None = setting(None, "a task whose template is part of the package", choices=TASKS)
     template: str = setting("", "the YAML file of a template of your own, in place of task")
     data: list[str] = setting([], "files of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's")
     shots_data: list[str] = setting([], "files of rows that examples are drawn from, in place of the template's")
-    columns: dict[str, str] = setting({}, "names of columns in files, by the template's own names: {goal: question}")
     shots: list[int] | None = setting(
         None, "numbers of examples before a prompt; none: 0, 1 and 4, or only 0 without rows to draw them from"
     )
@@ -96,7 +95,7 @@ def evaluate_prompting(
         OSError: a file cannot be read or written.
     """
     check_writable(recipe.output_dir)
-    template = load_template(recipe.task, recipe.template or None)
+    template = load_template(recipe.task or "", recipe.template or None)
     items = read_items(recipe, template)  # too few rows are found before anything is measured
     unigram = fit_unigram(recipe.unigram, tokenizer) if recipe.unigram else None
     rows, lines = [], []
@@ -118,7 +117,7 @@ def read_items(recipe: PromptingRecipe, template: PromptTemplate) -> dict[int, l
     Raises:
         ValueError, OSError: as `read_prompt_data` and `with_shots`.
     """
-    data = read_prompt_data(template, recipe.data, recipe.shots_data, recipe.columns)
+    data = read_prompt_data(template, recipe.data, recipe.shots_data)
     wanted = recipe.shots if recipe.shots is not None else _SHOTS if data.pool else [0]
     form = TEXT_FORMS[recipe.text_form]
     return {shots: with_shots(data, template, shots, recipe.seed, form) for shots in wanted}
