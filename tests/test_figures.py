@@ -24,7 +24,16 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import blimp, fine_tuning, sentence_classifiers, translation, units, wikitext2_table, word2vec
+from benchmarks import (
+    blimp,
+    fine_tuning,
+    prompting,
+    sentence_classifiers,
+    translation,
+    units,
+    wikitext2_table,
+    word2vec,
+)
 from hf_lecture_models import (
     LayerPerInputConfig,
     LayerPerInputForSequenceClassification,
@@ -523,6 +532,10 @@ def neighbours() -> Iterator[str]:
 
 def blimp_page() -> Iterator[str]:
     yield from blimp.table(record("blimp")["rows"]).splitlines()
+
+
+def prompting_page() -> Iterator[str]:
+    yield from prompting.figures(record("prompting")).splitlines()
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1375,6 +1388,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/neighbours.md": neighbours,
     "docs/seeing.md": seeing_page,
     "docs/blimp.md": blimp_page,
+    "docs/prompting.md": prompting_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,

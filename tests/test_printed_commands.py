@@ -171,6 +171,9 @@ NOT_RUN = {
     r"hf-lecture score MODEL --segmentations marginal": (
         "it needs a unigram tokenizer; tests/cli/test_score.py trains one"
     ),
+    r"hf-lecture prompt .*|python training/evaluate_prompting.py .*": (
+        "it needs rows of a task; tests/cli/test_prompt.py and tests/tasks/test_prompting.py run both on small ones"
+    ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),

@@ -2,7 +2,7 @@
 """Answers that a causal language model writes after a prompt, by greedy search up to the end of the line."""
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
@@ -55,16 +55,33 @@ def write_answers(
         rows.append(row if longest is None else row[-(longest - size) :])
         sizes.append(size)
     written: list[str | None] = [""] * len(items)
-    # Alike in length, so that short prompts and answers do not wait for long ones.
-    order = sorted((place for place, one in enumerate(prompts) if one.possible), key=lambda p: (sizes[p], len(rows[p])))
     with evaluation_mode(model):
-        for first in range(0, len(order), batch_size):
-            places = order[first : first + batch_size]
-            options = {"max_new_tokens": max(sizes[place] for place in places), "do_sample": False}
+        for places in _batches([p.possible for p in prompts], list(map(len, rows)), sizes, longest, batch_size):
+            options = {"max_new_tokens": sizes[places[-1]], "do_sample": False}
             found = generate_rows(model, tokenizer, [rows[place] for place in places], **options)
             for place, [ids] in zip(places, found, strict=True):
                 written[place] = _line(tokenizer, rows[place], ids[: sizes[place]])
     return written
+
+
+def _batches(
+    possible: list[bool], lengths: list[int], sizes: list[int], longest: int | None, batch_size: int
+) -> Iterator[list[int]]:
+    """Yield the places of prompts that are continued together, those with the longest answers last.
+
+    >>> list(_batches([True, True, False, True], [5, 9, 1, 6], [3, 1, 1, 2], longest=10, batch_size=8))
+    [[1], [3, 0]]
+    """
+    batch: list[int] = []
+    # Alike in size, so that short answers do not wait for long ones.
+    for place in sorted((place for place, one in enumerate(possible) if one), key=lambda p: (sizes[p], lengths[p])):
+        width = max(lengths[one] for one in [*batch, place])
+        if batch and (len(batch) == batch_size or (longest is not None and width + sizes[place] > longest)):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
 
 
 def _line(tokenizer: Any, prompt: list[int], new: list[int]) -> str | None:

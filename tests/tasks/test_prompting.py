@@ -121,8 +121,11 @@ def test_written_answers_do_not_depend_on_the_batch():
     model = small_model("gpt1", WORDS, max_position_embeddings=12).eval()
     long = " ".join(["a mouse is small ."] * 9)
     items = [PromptItem(prompt, ("small .", "large"), 0) for prompt in ("a", long, "a cow is", "")]
+    # Together with the long prompt, its answers would be more than the model reads.
+    items.append(PromptItem("a cow", ("is large .", "is small"), 0))
     single = [write_answers(model, WORDS, [item])[0] for item in items]
-    assert write_answers(model, WORDS, items, batch_size=4) == single
+    assert write_answers(model, WORDS, items, batch_size=5) == single
+    items = items[:4]
     assert measure_written(items, ["Small", "small.", None, " SMALL  . "])["exact_match"] == 0.75
     assert measure_written(items, ["Small", "small.", None, " SMALL  . "])["unfinished"] == 1
 
