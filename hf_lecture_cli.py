@@ -624,8 +624,8 @@ def prompt(
     unigram: Annotated[
         str | None,
         typer.Option(
-            help="A text file, such as the model's training text: a unigram model of its tokens stands beside the "
-            "model.",
+            help="A text file, such as the model's training text: a unigram model of its tokens is measured "
+            "beside the model.",
             metavar="FILE",
         ),
     ] = None,
@@ -638,7 +638,7 @@ def prompt(
     """Print how often the right answer of several has the highest score after a prompt, with 0, 1 and 4 examples.
 
     The scores of an answer are ln p(answer given prompt), the same per token and per character, and its difference to
-    ln p(answer given "Answer:"). Chance, the most frequent answer and standard errors (s.e.) stand beside them.
+    ln p(answer given "Answer:"). Chance, the most frequent answer and standard errors (s.e.) are printed too.
     """
     if (task is None) == (template is None):
         raise typer.BadParameter("give a TASK, or --template with a file of your own")

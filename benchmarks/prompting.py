@@ -7,7 +7,7 @@
 NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
 of networks that are not named stay as they were. A run that was cut off goes on after the last task that was finished.
 Prompts and answers are written as WikiText writes texts. A unigram model of WikiText-2's words, with one added to every
-count, stands beside the others, and a 4-gram reads COPA in the wording of SuperGLUE's baseline too.
+count, is measured too, and a 4-gram also reads COPA in the wording of SuperGLUE's baseline.
 """
 
 from __future__ import annotations

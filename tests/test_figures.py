@@ -454,6 +454,9 @@ def lecture_map() -> Iterator[str]:
         f"{grammar['5-gram, modified Kneser-Ney']} % of the pairs for the 5-gram, {grammar['LSTM, 2 x 200']} "
         "% for the LSTM"
     )
+    four = record("prompting")["other words"]
+    copa, balanced = (f"{100 * four[task][0]['scores']['sum']['accuracy']:.1f}" for task in ("copa", "balanced_copa"))
+    yield f"a 4-gram finds {copa} % of COPA's answers and {balanced} % of Balanced COPA's"
     yield f"{record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast as `lmplz`"
     ratios = record("ngram_scoring")["ratios"]
     yield f"{ratios['kenlm trie']:.2f} times as fast as `kenlm`'s trie, {ratios['kenlm probing']:.2f} of its hash table"

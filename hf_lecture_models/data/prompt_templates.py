@@ -148,7 +148,7 @@ def load_template(task: str = "", path: str | Path | None = None) -> PromptTempl
     ['{choice1:small}', '{choice2:small}']
 
     Raises:
-        ValueError: the task is unknown, or the file is no template; the message names the file and its field.
+        ValueError: the task is unknown, or the file is not a template; the message names the file and its field.
         OSError: the file cannot be read.
     """
     if path is None:

@@ -11,7 +11,7 @@ The model knows no task: an answer a is scored after a prompt x, and the answer 
 Prompt and answer are encoded together, with a blank (or what the template has) between them. The first tokens, as many
 as the prompt has when it is encoded by itself without blanks at its end, are the prompt's; the others are the answer's,
 so that the blank is in the answer (as in lm_eval). The text begins with `<s>` where the tokenizer puts it there, and
-`</s>` is no part of an answer, which may go on. An answer with probability 0 has the score minus infinity.
+`</s>` is not part of an answer, which may go on. An answer with probability 0 has the score minus infinity.
 
 A right answer counts 1, or 1/k if k answers have the highest score.
 """

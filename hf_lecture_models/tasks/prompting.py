@@ -43,7 +43,7 @@ class PromptingRecipe(Recipe):
         "plain", "wikitext: with blanks around punctuation, as in WikiText", choices=tuple(TEXT_FORMS)
     )
     generate: bool = setting(True, "also let the model write an answer")
-    unigram: str = setting("", "a text file (.gz too); a unigram model of its tokens stands beside the model")
+    unigram: str = setting("", "a text file (.gz too); a unigram model of its tokens is measured beside the model")
     batch_size: int = setting(32, "texts per batch", least=1)
     output_dir: str = setting("", f"folder of {RESULTS} and {ITEMS}; '': nothing is written")
 
