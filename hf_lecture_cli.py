@@ -239,6 +239,40 @@ Picture = Annotated[
 Beside = Annotated[
     list[str] | None, typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")
 ]
+PromptTaskName = Annotated[
+    PromptTask | None,
+    typer.Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK"),
+]
+PromptTemplateFile = Annotated[
+    Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
+]
+PromptRows = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
+        "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
+        metavar="FILE",
+    ),
+]
+ShotRows = Annotated[
+    list[str] | None,
+    typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
+]
+Shots = Annotated[
+    list[int] | None,
+    typer.Option(
+        min=0,
+        help="Examples before each prompt; may be repeated. By default 0, 1 and 4, or only 0 if there are no rows to "
+        "draw them from.",
+    ),
+]
+UnigramTexts = Annotated[
+    str | None,
+    typer.Option(
+        help="A text file, such as the model's training text: a unigram model of its tokens is measured too.",
+        metavar="FILE",
+    ),
+]
 
 
 @app.callback()
@@ -589,46 +623,17 @@ def blimp(
 @app.command(short_help="Prompts: how often the answer that a model finds best is right.")
 def prompt(
     model: Model,
-    task: Annotated[
-        PromptTask | None,
-        typer.Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK"),
-    ] = None,
-    template: Annotated[
-        Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
-            "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
-            metavar="FILE",
-        ),
-    ] = None,
-    shots_data: Annotated[
-        list[str] | None,
-        typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
-    ] = None,
-    shots: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=0,
-            help="Examples before each prompt; may be repeated. By default 0, 1 and 4, or only 0 if there are no rows "
-            "to draw them from.",
-        ),
-    ] = None,
+    task: PromptTaskName = None,
+    template: PromptTemplateFile = None,
+    data: PromptRows = None,
+    shots_data: ShotRows = None,
+    shots: Shots = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed from which examples are drawn.")] = 0,
     text_form: TextFormOption = TextForm.plain,
     generate: Annotated[
         bool, typer.Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
     ] = True,
-    unigram: Annotated[
-        str | None,
-        typer.Option(
-            help="A text file, such as the model's training text: a unigram model of its tokens is measured "
-            "beside the model.",
-            metavar="FILE",
-        ),
-    ] = None,
+    unigram: UnigramTexts = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
     ] = None,

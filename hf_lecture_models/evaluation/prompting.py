@@ -123,19 +123,21 @@ def score_answers(
         for (prompt, answer), whole in zip(questions, wholes, strict=True)
     ]
     log_probs = _score_distinct(model, [row for row in rows if row is not None], limit, batch_size, progress)
-    scores = []
-    for (prompt, _), whole, row in zip(questions, wholes, rows, strict=True):
-        unknown = len(whole.unknown_words) - len(encoded[prompt].unknown_words)
-        if row is None:
-            scores.append(AnswerScore(-math.inf, 0, unknown))
-        else:
-            own = log_probs[row[0].tobytes()][-row[1] :]
-            scores.append(AnswerScore(math.fsum(own), row[1], unknown, row[2]))
-    return scores
+    return [
+        _answer_score(row, log_probs, len(whole.unknown_words) - len(encoded[prompt].unknown_words))
+        for (prompt, _), whole, row in zip(questions, wholes, rows, strict=True)
+    ]
 
 
 _Row = tuple[np.ndarray, int, bool]
 """The tokens of prompt and answer, how many are the answer's, and whether the beginning was cut off."""
+
+
+def _answer_score(row: _Row | None, log_probs: Mapping[bytes, np.ndarray], unknown: int) -> AnswerScore:
+    if row is None:
+        return AnswerScore(-math.inf, 0, unknown)
+    tokens, size, cut = row
+    return AnswerScore(math.fsum(log_probs[tokens.tobytes()][-size:]), size, unknown, cut)
 
 
 def _score_distinct(
@@ -273,14 +275,11 @@ def score_items(
     >>> texts = ["the cat sat on the mat", "a dog ran"]
     >>> tokenizer = WordTokenizer.train(texts, progress=False)
     >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", progress=False)
-    >>> found, rows = score_items(model, tokenizer, [PromptItem("the cat", ("sat", "ran"), 0)])
-    >>> found["scores"]["sum"]["accuracy"], rows[0]["sum"][0] > rows[0]["sum"][1]
-    (1.0, True)
+    >>> score_items(model, tokenizer, [PromptItem("the cat", ("sat", "ran"), 0)])[0]["scores"]["sum"]["accuracy"]
+    1.0
 
     Args:
-        model: any causal language model of transformers, with its `tokenizer`.
-        unconditional: the prompt of the second term of the score "divided".
-        separator, batch_size: as for `score_answers`.
+        unconditional: the prompt of the second term of the score "divided". The others are as for `score_answers`.
 
     Returns:
         The result of `measure_items` with `items_with_unknown_words` (in an answer) and `cut_prompts` (items); and for
@@ -293,19 +292,23 @@ def score_items(
         raise ValueError("there are no items to score")
     questions = [(item.prompt, answer) for item in items for answer in item.answers]
     alone = list(dict.fromkeys(answer for _, answer in questions))
-    found = score_answers(
-        model, tokenizer, [*questions, *((unconditional, answer) for answer in alone)], separator, batch_size, progress
-    )
+    pairs = [*questions, *((unconditional, answer) for answer in alone)]
+    found = score_answers(model, tokenizer, pairs, separator, batch_size, progress)
     without = dict(zip(alone, found[len(questions) :], strict=True))
-    rest = iter(zip(questions, found, strict=False))
-    scores: list[list[dict[str, float]]] = []
-    rows = []
-    cut = unknown = 0
-    for item in items:
-        own = [next(rest) for _ in item.answers]
-        scores.append([all_scores(score, without[answer], len(answer)) for (_, answer), score in own])
-        cut += any(score.cut for _, score in own)
-        unknown += any(score.unknown_words for _, score in own)
-        row: dict[str, Any] = {"label": item.label, "tokens": [score.tokens for _, score in own]}
-        rows.append(row | {name: [one[name] for one in scores[-1]] for name in SCORES})
-    return measure_items(items, scores) | {"items_with_unknown_words": unknown, "cut_prompts": cut}, rows
+    rest = iter(found)
+    own = [[next(rest) for _ in item.answers] for item in items]
+    scores = [
+        [all_scores(score, without[answer], len(answer)) for score, answer in zip(answers, item.answers, strict=True)]
+        for answers, item in zip(own, items, strict=True)
+    ]
+    measured = measure_items(items, scores)
+    measured["items_with_unknown_words"] = sum(any(score.unknown_words for score in answers) for answers in own)
+    measured["cut_prompts"] = sum(any(score.cut for score in answers) for answers in own)
+    return measured, [_item_row(*one) for one in zip(items, own, scores, strict=True)]
+
+
+def _item_row(
+    item: PromptItem, answers: Sequence[AnswerScore], scores: Sequence[Mapping[str, float]]
+) -> dict[str, Any]:
+    by_name = {name: [one[name] for one in scores] for name in SCORES}
+    return {"label": item.label, "tokens": [score.tokens for score in answers], **by_name}

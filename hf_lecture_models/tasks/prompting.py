@@ -67,20 +67,9 @@ def evaluate_prompting(
 ) -> dict[str, Any]:
     """Measure a model by a recipe, and write the results into the recipe's folder, whole or not at all.
 
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from hf_lecture_models import WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["a mouse is small", "a cow is large"], progress=False)
-    >>> fit = {"order": 3, "smoothing": "add_alpha", "progress": False}
-    >>> model = NGramForCausalLM.fit(["a mouse is small", "a cow is large"], tokenizer, **fit)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     template, data = Path(folder, "size.yaml"), Path(folder, "size.csv")
-    ...     _ = template.write_text("prompt: '{animal} is'\\nanswers: [small, large]\\n")
-    ...     _ = data.write_text("animal,label\\na mouse,0\\n")
-    ...     recipe = PromptingRecipe(template=str(template), data=[str(data)])
-    ...     results = evaluate_prompting(model, tokenizer, recipe)
-    >>> results["rows"][0]["shots"], results["rows"][0]["scores"]["sum"]["accuracy"]
-    (0, 1.0)
+    >>> recipe = PromptingRecipe(task="copa", shots=[0, 1])
+    >>> [row["shots"] for row in evaluate_prompting(model, tokenizer, recipe)["rows"]]  # doctest: +SKIP
+    [0, 1]
 
     Args:
         model: any causal language model of transformers, with its `tokenizer`.
