@@ -283,7 +283,7 @@ def score_items(
 
     Returns:
         The result of `measure_items` with `items_with_unknown_words` (in an answer) and `cut_prompts` (items); and for
-        each item its label, the number of `tokens` of each answer, and its scores by name, in the order of the answers.
+        each item its label and, in the order of its answers, their `tokens` and their scores by name.
 
     Raises:
         ValueError: as `score_answers`; or there are no items.
@@ -291,10 +291,9 @@ def score_items(
     if not items:
         raise ValueError("there are no items to score")
     questions = [(item.prompt, answer) for item in items for answer in item.answers]
-    alone = list(dict.fromkeys(answer for _, answer in questions))
-    pairs = [*questions, *((unconditional, answer) for answer in alone)]
-    found = score_answers(model, tokenizer, pairs, separator, batch_size, progress)
-    without = dict(zip(alone, found[len(questions) :], strict=True))
+    alone = dict.fromkeys((unconditional, answer) for _, answer in questions)
+    found = score_answers(model, tokenizer, [*questions, *alone], separator, batch_size, progress)
+    without = {answer: score for (_, answer), score in zip(alone, found[len(questions) :], strict=True)}
     rest = iter(found)
     own = [[next(rest) for _ in item.answers] for item in items]
     scores = [
