@@ -217,6 +217,14 @@ def test_what_is_not_wanted_is_not_taken_from_a_row_that_has_not_scored_it():
                 np.testing.assert_allclose(one[first - 1 :], other[first - 1 :], atol=1e-6)
 
 
+def test_a_prompt_that_is_anothers_answer_counts_only_its_own_answer():
+    """The second row takes its beginning from the first, whose answer it is."""
+    questions = [("the cat", "sat on"), ("the cat sat on", "the mat")]
+    model = ngram()
+    together, single = score_answers(model, WORDS, questions), [score_answers(model, WORDS, [q])[0] for q in questions]
+    assert together == single
+
+
 def test_what_is_refused():
     model = ngram()
     with pytest.raises(ValueError, match="the answer ' ' adds no token to its prompt"):
