@@ -140,6 +140,7 @@ TokenKind = StrEnum("TokenKind", ["word", "bpe", "char", "byte"])
 Probability = StrEnum("Probability", ["terminated", "prefix"])
 Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
+PromptTask = StrEnum("PromptTask", ["copa", "balanced_copa", "piqa", "arc_easy", "arc_challenge"])
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte"])
 
@@ -206,6 +207,10 @@ KeptRows = Annotated[
 ]
 FilterBatchSize = Annotated[
     int | None, typer.Option(min=1, help="Texts per batch; by default 4096 for an n-gram, 64 for a network.")
+]
+TextFormOption = Annotated[
+    TextForm,
+    typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),
 ]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
@@ -275,6 +280,40 @@ Picture = Annotated[
 ]
 Beside = Annotated[
     list[str] | None, typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")
+]
+PromptTaskName = Annotated[
+    PromptTask | None,
+    typer.Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK"),
+]
+PromptTemplateFile = Annotated[
+    Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
+]
+PromptRows = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
+        "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
+        metavar="FILE",
+    ),
+]
+ShotRows = Annotated[
+    list[str] | None,
+    typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
+]
+Shots = Annotated[
+    list[int] | None,
+    typer.Option(
+        min=0,
+        help="Examples before each prompt; may be repeated. By default 0, 1 and 4, or only 0 if there are no rows to "
+        "draw them from.",
+    ),
+]
+UnigramTexts = Annotated[
+    str | None,
+    typer.Option(
+        help="A text file, such as the model's training text: a unigram model of its tokens is measured too.",
+        metavar="FILE",
+    ),
 ]
 
 
@@ -678,10 +717,7 @@ def blimp(
     output: Annotated[Path, typer.Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path(
         "blimp"
     ),
-    text_form: Annotated[
-        TextForm,
-        typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),
-    ] = TextForm.plain,
+    text_form: TextFormOption = TextForm.plain,
     probability: WhichProbability = Probability.terminated,
     json: Json = False,
     batch_size: BatchSize = 64,
@@ -692,6 +728,40 @@ def blimp(
     """
     options = {"text_form": text_form.value, "probability": probability.value, "json": json, "batch_size": batch_size}
     _run("blimp", name=model, data=data, output=output, **options)
+
+
+@app.command(short_help="Prompts: how often the answer that a model finds best is right.")
+def prompt(
+    model: Model,
+    task: PromptTaskName = None,
+    template: PromptTemplateFile = None,
+    data: PromptRows = None,
+    shots_data: ShotRows = None,
+    shots: Shots = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed from which examples are drawn.")] = 0,
+    text_form: TextFormOption = TextForm.plain,
+    generate: Annotated[
+        bool, typer.Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
+    ] = True,
+    unigram: UnigramTexts = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
+    ] = None,
+    json: Json = False,
+    batch_size: BatchSize = 32,
+) -> None:
+    """Print how often the right answer of several has the highest score after a prompt, with 0, 1 and 4 examples.
+
+    The scores of an answer are ln p(answer given prompt), the same per token and per character, and its difference to
+    ln p(answer given "Answer:"). Chance, the most frequent answer and standard errors (s.e.) are printed too.
+    """
+    if (task is None) == (template is None):
+        raise typer.BadParameter("give a TASK, or --template with a file of your own")
+    fields: dict[str, Any] = {"task": task and task.value, "template": str(template or "")}
+    fields |= {"data": data or [], "shots_data": shots_data or [], "shots": shots or None, "unigram": unigram or ""}
+    fields |= {"seed": seed, "text_form": text_form.value, "generate": generate, "batch_size": batch_size}
+    fields["output_dir"] = str(output or "")
+    _run("prompt", name=model, fields=fields, json=json)
 
 
 @app.command(short_help="Words with the most similar embeddings.")

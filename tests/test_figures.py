@@ -33,6 +33,7 @@ from benchmarks import (
     fine_tuning,
     loss_by_distance,
     perplexity_filter,
+    prompting,
     reading_times,
     sentence_classifiers,
     translation,
@@ -469,6 +470,9 @@ def lecture_map() -> Iterator[str]:
         f"{grammar['5-gram, modified Kneser-Ney']} % of the pairs for the 5-gram, {grammar['LSTM, 2 x 200']} "
         "% for the LSTM"
     )
+    four = record("prompting")["other words"]
+    copa, balanced = (f"{100 * four[task][0]['scores']['sum']['accuracy']:.1f}" for task in ("copa", "balanced_copa"))
+    yield f"a 4-gram finds {copa} % of COPA's answers and {balanced} % of Balanced COPA's"
     yield f"{record('ngram_estimation')['5']['speed_ratio']:.2f} times as fast as `lmplz`"
     ratios = record("ngram_scoring")["ratios"]
     yield f"{ratios['kenlm trie']:.2f} times as fast as `kenlm`'s trie, {ratios['kenlm probing']:.2f} of its hash table"
@@ -688,6 +692,10 @@ def gain(row: Mapping[str, float]) -> str:
 def lead(row: Mapping[str, float]) -> str:
     """How much the 5-gram gains beyond a model."""
     return reading_times.with_error(-row["beyond_ngram"], row["beyond_ngram_error_over_words"])
+
+
+def prompting_page() -> Iterator[str]:
+    yield from prompting.figures(record("prompting")).splitlines()
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
@@ -1566,6 +1574,7 @@ PASSAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/babylm.md": babylm_page,
     "docs/bias_and_privacy.md": bias_page,
     "docs/reading_times.md": reading_times_page,
+    "docs/prompting.md": prompting_page,
     "docs/recall.md": recall_page,
     PAGES.format("graves"): graves_page,
     "docs/attention_cost.md": attention_cost_page,

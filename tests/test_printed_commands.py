@@ -181,6 +181,9 @@ NOT_RUN = {
         "it needs a sentencepiece model; tests/cli/test_filter.py trains one"
     ),
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
+    r"hf-lecture prompt .*|python training/evaluate_prompting.py .*": (
+        "it needs rows of a task; tests/cli/test_prompt.py and tests/tasks/test_prompting.py run both on small ones"
+    ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),

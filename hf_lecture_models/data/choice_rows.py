@@ -60,7 +60,7 @@ def read_choices(form: ChoiceForm, recipe: DataRecipe, part: str) -> Rows | None
     for index, row in enumerate(rows):
         try:
             context, choices, names = form.read(row)
-            label = None if part == "predict" else _read_label(row["label"], names)
+            label = None if part == "predict" else read_label(row["label"], names)
         except ValueError as error:
             raise ValueError(f"{rows.where(index)}: {error}") from None
         for name, value in (("context", context), ("choices", choices), ("names", names), ("label", label)):
@@ -86,13 +86,23 @@ def check_choices(choices: Any) -> None:
         raise ValueError(f"it has {len(choices)} choice{'s' * (not choices)}, but two at least are needed")
 
 
-def _read_label(value: Any, names: Sequence[str]) -> int:
-    """Return the number of the right choice; a label is that number or, as a text, the choice's name."""
+def read_label(
+    value: Any, names: Sequence[str], advice: str = "--predict_files FILE writes predictions for such rows"
+) -> int:
+    """Return the number of the right choice; a label is that number or, as a text, the choice's name.
+
+    >>> read_label("B", ["A", "B"]), read_label("1", ["A", "B"]), read_label(0.0, ["A", "B"])
+    (1, 1, 0)
+
+    Args:
+        advice: for a row without a label.
+
+    Raises:
+        ValueError: the label is missing, or none of the choices.
+    """
     # A missing label turns a column's integers into floats, and is itself NaN.
     if value is None or value == "" or value in (-1, "-1") or value != value:
-        raise ValueError(
-            "it has no label, as the rows of a test set; --predict_files FILE writes predictions for such rows"
-        )
+        raise ValueError(f"it has no label, as the rows of a test set; {advice}")
     if isinstance(value, str) and value in names:
         return names.index(value)
     try:

@@ -243,7 +243,7 @@ def evaluate_blimp(
     Raises:
         ValueError: the file holds results of another model, tokenizer or other settings.
     """
-    settings = {"model": _fingerprint(model, tokenizer), "text_form": text_form, "probability": probability}
+    settings = {"model": model_fingerprint(model, tokenizer), "text_form": text_form, "probability": probability}
     settings["ties"] = "count half"
     done = _finished(Path(path), settings)
     for number, paradigm in enumerate(paradigms, start=1):
@@ -254,8 +254,16 @@ def evaluate_blimp(
     return _write(Path(path), settings, {paradigm.name: done[paradigm.name] for paradigm in paradigms})
 
 
-def _fingerprint(model: Any, tokenizer: Any) -> str:
-    """Return a hash of weights and vocabulary, so that the results of two models are not mixed."""
+def model_fingerprint(model: Any, tokenizer: Any) -> str:
+    """Return a hash of weights and vocabulary, so that the results of two models are not mixed.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> tokenizer = WordTokenizer.train(["a b"], progress=False)
+    >>> fit = {"order": 2, "smoothing": "add_alpha", "progress": False}
+    >>> one, other = (NGramForCausalLM.fit([text], tokenizer, **fit) for text in ("a b", "b a"))
+    >>> model_fingerprint(one, tokenizer) == model_fingerprint(other, tokenizer)
+    False
+    """
     digest = hashlib.sha256(repr(sorted(tokenizer.get_vocab().items())).encode())
     for name, tensor in model.state_dict().items():
         digest.update(name.encode())

@@ -249,21 +249,27 @@ def impossible_score(encoded: EncodedText) -> TextScore:
 
 
 def score_rows(
-    model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool
-) -> list[np.ndarray]:
+    model: Any, rows: list[np.ndarray], limit: ContextLimit, batch_size: int, progress: bool,
+    wanted_from: Sequence[int] | None = None,
+) -> list[np.ndarray]:  # fmt: skip
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
     A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
+
+    Args:
+        wanted_from: for each row the place of the first token whose score is wanted, the scores before it are
+            unspecified; None: 1.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    first = [1] * len(rows) if wanted_from is None else [max(1, place) for place in wanted_from]
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
-    neighbours = _shared_beginnings(rows)
+    neighbours = _shared_beginnings(rows, first)
     for index, _, shared in neighbours:
         length = len(rows[index])
         if length <= limit.longest:
-            jobs.append(Window(index, 0, length, scored_from=max(1, shared)))
+            jobs.append(Window(index, 0, length, scored_from=max(first[index], shared)))
         elif limit.carries_state:
             results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
@@ -285,18 +291,20 @@ def score_rows(
     return results
 
 
-def _shared_beginnings(rows: Sequence[np.ndarray]) -> list[tuple[int, int, int]]:
+def _shared_beginnings(rows: Sequence[np.ndarray], first: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return for each row, in sorted order, its index, the index before it, and how many tokens they have in common.
 
-    >>> _shared_beginnings([np.array([7, 2]), np.array([7, 1, 3]), np.array([7, 1])])
+    A row whose scores are wanted from an earlier place than those of the row before (`first`) shares nothing with it.
+
+    >>> _shared_beginnings([np.array([7, 2]), np.array([7, 1, 3]), np.array([7, 1])], first=[1, 1, 1])
     [(2, 2, 0), (1, 2, 2), (0, 1, 1)]
     """
     tokens = [row.tolist() for row in rows]
     order = sorted(range(len(rows)), key=tokens.__getitem__)
     shared = [0]
     for index, before in zip(order[1:], order, strict=False):
-        both = zip(tokens[index], tokens[before], strict=False)
-        length = min(len(tokens[index]), len(tokens[before]))
+        length = min(len(tokens[index]), len(tokens[before])) if first[before] <= first[index] else 0
+        both = zip(tokens[index][:length], tokens[before][:length], strict=True)
         shared.append(next((place for place, (one, other) in enumerate(both) if one != other), length))
     return list(zip(order, order[:1] + order, shared, strict=False))
 

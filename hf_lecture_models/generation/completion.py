@@ -47,7 +47,7 @@ def complete(
     # Prompts with the same limit together, so that the completion of one does not depend on the others.
     for limit in dict.fromkeys(limits):
         places = [place for place, one in enumerate(limits) if one == limit]
-        found = _generate(model, tokenizer, [rows[place] for place in places], max_new_tokens=limit, **options)
+        found = generate_rows(model, tokenizer, [rows[place] for place in places], max_new_tokens=limit, **options)
         for place, new in zip(places, found, strict=True):
             results[place] = [
                 _result(tokenizer, prompts[place], rows[place], ids, limit < max_new_tokens) for ids in new
@@ -66,7 +66,7 @@ def _new_tokens(length: int, longest: int | None, wanted: int, stop_at_limit: bo
     return possible
 
 
-def _generate(model: Any, tokenizer: Any, rows: list[list[int]], **options: Any) -> list[list[list[int]]]:
+def generate_rows(model: Any, tokenizer: Any, rows: list[list[int]], **options: Any) -> list[list[list[int]]]:
     """Return, for each row, the new tokens of each of its continuations."""
     width, copies = max(map(len, rows)), options.get("num_return_sequences", 1)
     known = (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)

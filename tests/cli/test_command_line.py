@@ -180,6 +180,7 @@ VERBS = [
     ["translate", "MODEL"],
     ["evaluate", "MODEL", "rte"],
     ["blimp", "MODEL"],
+    ["prompt", "MODEL", "copa"],
     ["neighbours", "MODEL", "WORD"],
     ["see", "neighbours", "MODEL", "WORD"],
     ["see", "attention", "MODEL", "TEXT"],

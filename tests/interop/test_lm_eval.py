@@ -18,8 +18,12 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models import evaluate_language_model
+from hf_lecture_models.data.prompt_items import read_prompt_data, with_shots
+from hf_lecture_models.data.prompt_templates import PromptTemplate
+from hf_lecture_models.evaluation.prompting import PromptItem, points, score_items
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.translation import translate
+from tests.evaluation.test_prompting import stock_model, stock_tokenizer
 from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
 from tests.tasks.small_translator import PAIRS, make_translator, save_translator
@@ -56,6 +60,18 @@ target_delimiter: ""
 doc_to_choice: "{{[sentence_good, sentence_bad]}}"
 doc_to_target: 0
 metric_list: [{metric: acc}]
+"""
+# Prompts and answers as `hf_lecture_models.tasks.prompting` writes them.
+PROMPT_TASK = """\
+task: ours_prompt
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/items.jsonl}, cache_dir: FOLDER}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{prompt}}"
+doc_to_choice: answers
+doc_to_target: label
+metric_list: [{metric: acc}, {metric: acc_norm}, {metric: acc_mutual_info}]
 """
 ROLLING_TASK = """\
 task: ours_NAME
@@ -202,6 +218,52 @@ def test_a_recurrent_model_reads_a_text_of_any_length(folders: dict[str, str], t
     # Unless told otherwise lm_eval cuts at 2,048 tokens; the state then begins anew.
     cut = evaluate("ours_long", tasks, max_length=3, **options)["word_perplexity,none"]
     assert cut != pytest.approx(whole, rel=0.01)
+
+
+def prompt_items(folder: Path) -> list[PromptItem]:
+    """Items with 0 and 2 examples, written with their task into the folder."""
+    rows = [f"{word},{number % 2}" for number, word in enumerate(("cat", "dog", "bird", "log", "mat", "tree"))]
+    (folder / "rows.csv").write_text("\n".join(["animal,label", *rows]), encoding="utf-8")
+    own = {"prompt": "the old {animal}", "answers": ["sat on the mat .", "sang"], "first_for_shots": 3}
+    template = PromptTemplate(**own)
+    data = read_prompt_data(template, [str(folder / "rows.csv")])
+    items = [*with_shots(data, template, 0), *with_shots(data, template, 2)]
+    lines = [json.dumps({"prompt": one.prompt, "answers": list(one.answers), "label": one.label}) for one in items]
+    (folder / "items.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "items.yaml").write_text(PROMPT_TASK.replace("FOLDER", str(folder)), encoding="utf-8")
+    return items
+
+
+@pytest.mark.parametrize("name", ["gpt1", "recurrent", "ngram", "gpt2", "gpt2, long prompts"])
+def test_prompts_have_our_scores(name: str, folders: dict[str, str], tmp_path: Path) -> None:
+    """Item by item: the sum, per character (acc_norm), and divided by P(answer given nothing) (acc_mutual_info)."""
+    options: dict[str, Any] = {}
+    if name.startswith("gpt2"):
+        tokenizer = stock_tokenizer()
+        # Of a text that is too long, lm_eval feeds the end, and never the last token.
+        positions, options = (8, {"max_length": 7}) if "long" in name else (64, {})
+        model = stock_model(tokenizer, positions)
+        for part in (model, tokenizer):
+            part.save_pretrained(tmp_path / "gpt2")
+        folder = str(tmp_path / "gpt2")
+    else:
+        folder = folders[name]
+        model, tokenizer = load(folder)
+    items = prompt_items(tmp_path)
+    measured, rows = score_items(model, tokenizer, items, unconditional="")
+    assert (measured["cut_prompts"] > 0) == ("long" in name)
+    found = evaluate("ours_prompt", tmp_path, pretrained=folder, **options)
+    samples = sorted(found["samples"], key=lambda sample: sample["doc_id"])
+    assert len(samples) == len(items) == 6
+    for sample, row in zip(samples, rows, strict=True):
+        assert [score for score, _ in sample["filtered_resps"][:2]] == pytest.approx(row["sum"], abs=1e-4)
+        for ours, theirs in (("sum", "acc"), ("per_character", "acc_norm"), ("divided", "acc_mutual_info")):
+            if len({*row[ours]}) > 1:  # of equal scores lm_eval takes one, by rounding
+                assert sample[theirs] == points(row[ours], row["label"])
+    for ours, theirs in (("sum", "acc"), ("per_character", "acc_norm"), ("divided", "acc_mutual_info")):
+        if not measured["scores"][ours]["ties"]:
+            assert found[f"{theirs},none"] == pytest.approx(measured["scores"][ours]["accuracy"])
+    assert not measured["scores"]["sum"]["ties"]
 
 
 def test_each_side_of_a_translator_is_read_by_its_own_vocabulary(tmp_path: Path) -> None:

@@ -1,0 +1,239 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Prompts: COPA, Balanced COPA, PIQA and ARC by every model of the WikiText-2 table, with 0, 1 and 4 examples.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.prompting [NAME=FOLDER ...] [--output prompting]
+    python -m benchmarks.prompting --page                   # docs/prompting.md from the record
+
+NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
+of networks that are not named stay as they were. A run that was cut off goes on after the last task that was finished.
+Prompts and answers are written as WikiText writes texts. A unigram model of WikiText-2's words, with one added to every
+count, is measured too, and a 4-gram also reads COPA in the wording of SuperGLUE's baseline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from transformers import AutoModelForCausalLM
+
+from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.wikitext2_table import NETWORKS, NGRAMS
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.data.prompt_templates import TASKS, load_template
+from hf_lecture_models.evaluation.blimp import model_fingerprint
+from hf_lecture_models.evaluation.prompting import SCORES
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting
+from hf_lecture_models.tokenization.corpus import read_texts
+
+RESULTS = ROOT / "benchmarks" / "results" / "prompting.json"
+UNIGRAM = "unigram"
+FOUR = "4-gram, modified Kneser-Ney"
+TITLES = [UNIGRAM, FOUR, *NGRAMS, *NETWORKS]
+SHOTS = [0, 1, 4]
+# Its answers are long sentences: to write them would take most of the time.
+NOT_WRITTEN = ("piqa",)
+SHOWN = dict(zip(TASKS, ("COPA", "Balanced COPA", "PIQA", "ARC easy", "ARC challenge"), strict=True))
+PAGE = ROOT / "docs" / "prompting.md"
+BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->"
+FIGURES = """{zero}
+
+The highest of each model's figures, over 0, 1 and 4 examples (the number in brackets) and the four scores. The highest
+of twelve figures is above chance for a coin, too.
+
+{best}
+
+Of {figures} figures of the models that are not the unigram, {above 2} are more than two standard errors above chance
+and {below 2} as far below; {above 3} and {below 3} are more than three. The highest share of answers that a model wrote
+word for word is {written} %.
+
+COPA itself can be misread. In the words of SuperGLUE's baseline ("What was the cause of this?"), texts as they are, a
+4-gram finds {copa} % of COPA's answers by `sum`, and {balanced} % of Balanced COPA's. In the words of the slide
+("because", "therefore") it finds {slide} % of COPA's.
+"""
+SAID = {name: name.replace("_", " ") for name in SCORES}
+NAMES = {"copa": "copa", "balanced": "balanced_copa"}
+QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
+
+
+def measure(model: Any, tokenizer: Any, recipe: PromptingRecipe, path: Path) -> list[dict[str, Any]]:
+    """Return the rows of one task, from `path` if it holds those of this model and recipe; else write them there."""
+    key = {"fingerprint": model_fingerprint(model, tokenizer), "recipe": recipe.to_dict()}
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if found.get("key") != key:
+        begin = time.process_time()
+        rows = evaluate_prompting(model, tokenizer, recipe)["rows"]
+        found = {"key": key, "rows": rows, "cpu_s": round(time.process_time() - begin, 1)}
+        with staged_file(path) as stage:
+            stage.write_text(json.dumps(found), encoding="utf-8")
+    return [rounded(row) for row in found["rows"]]
+
+
+def rounded(value: Any) -> Any:
+    """Return measures with at most four decimals."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def measure_model(title: str, model: Any, tokenizer: Any, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each task."""
+    tasks = {}
+    for task in TASKS:
+        options = {"text_form": "wikitext", "shots": SHOTS, "generate": task not in NOT_WRITTEN}
+        tasks[task] = measure(model, tokenizer, PromptingRecipe(task=task, **options), folder / f"{task}.json")
+        best = best_of(tasks[task])
+        print(f"{title}, {task}: at best {percent(best['accuracy'])} %, chance {percent(best['chance'])}", flush=True)
+    return tasks
+
+
+def measure_ngrams(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Return the rows of the n-grams, and those of the 4-gram in other words."""
+    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    tokenizer = WordTokenizer.train(train, progress=False)
+    rows, others = {}, {}
+    for title, order in {UNIGRAM: 1, FOUR: 4, **NGRAMS}.items():
+        smoothing = "add_alpha" if order == 1 else "modified_kneser_ney"
+        model = NGramForCausalLM.fit(train, tokenizer, order=order, smoothing=smoothing, progress=False)
+        rows[title] = measure_model(title, model, tokenizer, output / f"ngram{order}")
+        if title == FOUR:
+            others = measure_other_words(model, tokenizer)
+    return rows, others
+
+
+def measure_other_words(model: Any, tokenizer: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of COPA and Balanced COPA without examples: premise, a question, and the answer as it is."""
+    found = {}
+    with tempfile.TemporaryDirectory() as place:
+        for task in ("copa", "balanced_copa"):
+            words = {"prompt": "{premise} {question}", "answers": ["{choice1}", "{choice2}"]}
+            template = dataclasses.replace(load_template(task), **words, words={"question": QUESTIONS})
+            path = Path(place, f"{task}.yaml")
+            path.write_text(yaml.safe_dump(template.to_dict()), encoding="utf-8")
+            recipe = PromptingRecipe(template=str(path), shots=[0], generate=False)
+            found[task] = [rounded(row) for row in evaluate_prompting(model, tokenizer, recipe)["rows"]]
+    return found
+
+
+def best_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the highest accuracy of all examples and scores, with its error, score, examples and chance."""
+    found = [
+        {"score": name, "shots": row["shots"], "chance": row["chance"], **one}
+        for row in rows
+        for name, one in row["scores"].items()
+    ]
+    return max(found, key=lambda one: one["accuracy"])
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def with_error(one: dict[str, Any]) -> str:
+    """Return an accuracy and its standard error in percent."""
+    return f"{percent(one['accuracy'])} ± {percent(one['standard_error'])}"
+
+
+def line(*cells: Any) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def table(rows: dict[str, Any], shots: int, score: str) -> list[str]:
+    """Return the lines of a table of one score and number of examples: a row for each model, a column for each task."""
+    lines = [line("model", *SHOWN.values()), "|" + "---|" * (1 + len(TASKS))]
+    first = {task: own(rows[UNIGRAM][task], shots) for task in TASKS}
+    lines.append(line("chance", *(percent(first[task]["chance"]) for task in TASKS)))
+    lines.append(line("most frequent answer", *(percent(first[task]["majority"]) for task in TASKS)))
+    for title, tasks in rows.items():
+        lines.append(line(title, *(with_error(own(tasks[task], shots)["scores"][score]) for task in TASKS)))
+    return lines
+
+
+def best_table(rows: dict[str, Any]) -> list[str]:
+    """Return the lines of a table of each model's highest figures."""
+    lines = [line("model", *SHOWN.values()), "|" + "---|" * (1 + len(TASKS))]
+    for title, tasks in rows.items():
+        found = [best_of(tasks[task]) for task in TASKS]
+        lines.append(
+            line(title, *(f"{with_error(one)} ({one['score'].replace('_', ' ')}, {one['shots']})" for one in found))
+        )
+    return lines
+
+
+def figures(results: dict[str, Any]) -> str:
+    """Return the part of docs/prompting.md that holds figures."""
+    rows, others = results["rows"], results["other words"]
+    written = max(row["generated"]["exact_match"] for row in all_rows(rows) if "generated" in row)
+    facts = {name: with_error(others[task][0]["scores"]["sum"]) for name, task in NAMES.items()}
+    slide = with_error(own(rows[FOUR]["copa"], 0)["scores"]["sum"])
+    tables = {"zero": "\n".join(table(rows, 0, "sum")), "best": "\n".join(best_table(rows))}
+    return FIGURES.format(**above(rows), **facts, **tables, slide=slide, written=percent(written))
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Replace the figures of docs/prompting.md."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(before + BEGIN + figures(results) + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def all_rows(rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of all models, tasks and numbers of examples."""
+    return [row for tasks in rows.values() for found in tasks.values() for row in found]
+
+
+def own(rows: list[dict[str, Any]], shots: int) -> dict[str, Any]:
+    """Return the row of one number of examples."""
+    return next(row for row in rows if row["shots"] == shots)
+
+
+def above(rows: dict[str, Any]) -> dict[str, int]:
+    """Count the figures of all models but the unigram, and those that are two or three standard errors from chance."""
+    counts = {"figures": 0, "above 2": 0, "below 2": 0, "above 3": 0, "below 3": 0}
+    for row in all_rows({title: tasks for title, tasks in rows.items() if title != UNIGRAM}):
+        for one in row["scores"].values():
+            counts["figures"] += 1
+            distance = one["accuracy"] - row["chance"]
+            for times in (2, 3):
+                counts[f"above {times}"] += distance > times * one["standard_error"]
+                counts[f"below {times}"] += -distance > times * one["standard_error"]
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
+    parser.add_argument("--output", type=Path, default=Path("prompting"), help="folder for what is not finished")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the record")
+    arguments = read_options(parser)
+    before = json.loads(RESULTS.read_text(encoding="utf-8"))["results"] if RESULTS.exists() else {"rows": {}}
+    if not arguments.page:
+        before = {"text_form": "wikitext", "seed": 0, **measure_all(parser, arguments, before["rows"])}
+        write_results("prompting", before)
+    write_page(before)
+
+
+def measure_all(parser: Any, arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows, those of before too, and the figures in other words."""
+    found, others = measure_ngrams(arguments.output)
+    rows = rows | found
+    titles = {name: title for title, name in NETWORKS.items()}
+    for name, _, folder in (network.partition("=") for network in arguments.networks):
+        if name not in titles:
+            parser.error(f"no network {name}; there are {', '.join(titles)}")
+        model, tokenizer = load_model(folder, AutoModelForCausalLM)
+        rows[titles[name]] = measure_model(titles[name], model, tokenizer, arguments.output / name)
+    rows = {title: rows[title] for title in TITLES if title in rows}
+    print("\n".join(table(rows, 0, "sum")))
+    return {"rows": rows, "other words": others}
+
+
+if __name__ == "__main__":
+    main()

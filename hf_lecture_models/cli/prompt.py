@@ -1,0 +1,36 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture prompt`: how often the answer that a model finds best is right."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import AutoModelForCausalLM
+
+from hf_lecture_models.cli.io import print_columns, print_json
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting, heading, table
+
+
+def run(name: str, fields: Mapping[str, Any], json: bool) -> None:
+    """Print a table for each number of examples as soon as it is measured; with `json` one object.
+
+    Args:
+        fields: of a `PromptingRecipe`.
+
+    Raises:
+        ValueError: the template, its rows or the model do not fit.
+        OSError: a file cannot be read or written.
+    """
+    recipe = PromptingRecipe(model=name, **fields)
+    model, tokenizer = load_model(name, AutoModelForCausalLM)
+
+    def report(row: Mapping[str, Any]) -> None:
+        if not json:
+            print(heading(row))
+            print_columns(table(row))
+            print(flush=True)
+
+    results = evaluate_prompting(model, tokenizer, recipe, report, progress=sys.stderr.isatty())
+    if json:
+        print_json(results)
