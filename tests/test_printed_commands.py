@@ -117,9 +117,7 @@ NOT_RUN = {
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec python -m evaluation_pipeline\..*": "another project's program; benchmarks/babylm.py runs it",
-    r"python training/\S+ training/recipes/(gpt1|ngram)_wikitext2.yaml --output_dir \w+_babylm .*": (
-        "it needs BabyLM's text; tests/training/scripts.py runs the scripts on small files"
-    ),
+    r"python training/\S+ training/recipes/(gpt1|ngram)_wikitext2.yaml .*_babylm .*": "it needs BabyLM's text",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
     r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
         "it needs files of tags; tests/training/scripts.py runs the script on such files"
@@ -181,8 +179,9 @@ NOT_RUN = {
         "it needs a sentencepiece model; tests/cli/test_filter.py trains one"
     ),
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
-    r"hf-lecture prompt .*|python training/evaluate_prompting.py .*": (
-        "it needs rows of a task; tests/cli/test_prompt.py and tests/tasks/test_prompting.py run both on small ones"
+    r"hf-lecture prompt .*": "it needs rows of a task; tests/cli/test_prompt.py runs the verb on small ones",
+    r"python training/evaluate_prompting.py .*": (
+        "it needs rows of a task; tests/tasks/test_prompting.py runs the script on small ones"
     ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
@@ -258,7 +257,7 @@ def test_what_other_tests_run_has_the_options_of_the_printed_command():
     for command in filter(reason_not_to_run, COMMANDS):
         for name in re.findall(r"tests/\S+\.py", reason_not_to_run(command) or ""):
             text = (ROOT / name).read_text(encoding="utf-8")
-            for option in re.findall(r" (--\w+)", command.replace("--use_fsdp", "")):
+            for option in re.findall(r" (--[\w-]+)", command.replace("--use_fsdp", "")):
                 assert f'"{option}"' in text, (command, name)
 
 

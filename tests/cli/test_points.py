@@ -76,8 +76,8 @@ def test_lines_that_are_refused(run, drawer, tmp_path, line, message):
 
 
 def test_drawings(run, drawer, tmp_path):
-    arguments = ("see", "strokes", drawer, "-k", 3, "--points", 4, "--seed", 5)
-    status, out, err = run(*arguments, "-o", tmp_path / "drawn.svg")
+    arguments = ("see", "strokes", drawer, "--number", 3, "--points", 4, "--seed", 5)
+    status, out, err = run(*arguments, "--output", tmp_path / "drawn.svg")
     assert (status, err) == (0, "")
     expected = load_model(drawer)[0].generate_points(4, 1.0, 5, num_sequences=3)
     assert torch.tensor([json.loads(line) for line in out.splitlines()]).allclose(expected, atol=1e-3)

@@ -150,6 +150,8 @@ def test_the_script(trigram, fields, tmp_path, capsys):
     )
     with pytest.raises(ValueError, match="model is missing"):
         main([str(tmp_path / "recipe.yaml")])
+    with pytest.raises(ValueError, match="model is missing"):
+        main(["--task", "copa"])
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "shots_data" in capsys.readouterr().out
