@@ -52,17 +52,17 @@ class Text:
         self.known = np.array([word != "<unk>" for word in words])
         self.seldom = self.known & np.array([counts[word] <= SELDOM for word in words])
 
-    def measure(self, tokenizer: Any, scores: Sequence[TextScore]) -> dict[str, Any]:
+    def measure(self, model: Any, tokenizer: Any, scores: Sequence[TextScore]) -> dict[str, Any]:
         """Return the rows of `average_by_distance` for all words and for seldom ones."""
-        bits = word_bits(tokenizer, scores)
+        bits = word_bits(model, tokenizer, scores)
         wanted = {"words": self.known, "seldom": self.seldom}
         return {name: average_by_distance(bits, self.distances, which) for name, which in wanted.items()}
 
 
-def timed_row(text: Text, tokenizer: Any, score: Callable[[], Sequence[TextScore]]) -> dict[str, Any]:
+def timed_row(text: Text, model: Any, tokenizer: Any, score: Callable[[], Sequence[TextScore]]) -> dict[str, Any]:
     begin = time.process_time()
     scores = score()
-    return {"cpu_s": round(time.process_time() - begin, 1), **text.measure(tokenizer, scores)}
+    return {"cpu_s": round(time.process_time() - begin, 1), **text.measure(model, tokenizer, scores)}
 
 
 def measure_ngrams(train: list[str], text: Text) -> dict[str, dict[str, Any]]:
@@ -70,8 +70,8 @@ def measure_ngrams(train: list[str], text: Text) -> dict[str, dict[str, Any]]:
     tokenizer, rows = WordTokenizer.train(train, progress=False), {}
     for title, order in ({UNIGRAM: 1} | NGRAMS).items():
         model = NGramForCausalLM.fit(train, tokenizer, order=order, smoothing="modified_kneser_ney", progress=False)
-        rows[title] = timed_row(text, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
-    rows[CACHED] = timed_row(text, tokenizer, lambda: score_adapted(model, tokenizer, text.lines, CACHE)[0])
+        rows[title] = timed_row(text, model, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
+    rows[CACHED] = timed_row(text, model, tokenizer, lambda: score_adapted(model, tokenizer, text.lines, CACHE)[0])
     return rows
 
 
@@ -121,7 +121,7 @@ def main() -> None:
     for name, folder in networks:
         check_trained_on_committed_code(Path(folder))
         model, tokenizer = load_model(folder, AutoModelForCausalLM)
-        rows[titles[name]] = timed_row(text, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
+        rows[titles[name]] = timed_row(text, model, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
         print(titles[name], rows[titles[name]]["cpu_s"], flush=True)
     rows = {title: rows[title] for title in [UNIGRAM, *NGRAMS, CACHED, *NETWORKS] if title in rows}
     print(table(rows, "words"), table(rows, "seldom"), sep="\n\n")

@@ -71,21 +71,6 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     return encoded
 
 
-def words_of_tokens(tokenizer: Any, encoded: EncodedText) -> Sequence[int]:
-    """Return the number of the word that each token of an encoded text belongs to; -1 for white space before the first.
-
-    A token of white space alone belongs to the word before it.
-
-    >>> from hf_lecture_models import ByteTokenizer
-    >>> tokenizer = ByteTokenizer()
-    >>> list(words_of_tokens(tokenizer, encode_texts(tokenizer, ["to be"])[0]))
-    [0, 0, 0, 1, 1]
-    """
-    if isinstance(tokenizer, WordTokenizer) and len(encoded.ids) == encoded.words:
-        return range(encoded.words)
-    return _word_of_token(tokenizer, encoded.text, list(WORD.finditer(encoded.text)))
-
-
 def start_token_id(tokenizer: Any) -> int:
     """Return the token that begins a text: `<s>`, or else `</s>`, as the end of the text before.
 

@@ -8,14 +8,14 @@ compared.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.evaluation.encoding import words_of_tokens
 from hf_lecture_models.evaluation.scoring import TextScore
+from hf_lecture_models.evaluation.surprisal import causal_spans
+from hf_lecture_models.evaluation.word_surprisal import word_surprisals
 from hf_lecture_models.tokenization.splitting import split_words
 
 
@@ -36,41 +36,34 @@ def last_distances(texts: Sequence[str]) -> np.ndarray:
     return np.array(distances, np.int64)
 
 
-def word_bits(tokenizer: Any, scores: Sequence[TextScore]) -> np.ndarray:
-    """Return the surprisal of each word of scored texts, -log2 of the product of its tokens' probabilities.
+def word_bits(model: Any, tokenizer: Any, scores: Sequence[TextScore]) -> np.ndarray:
+    """Return the surprisal in bits of each word of scored texts, as `word_surprisals` sums it; float64 (words,).
 
-    A token of white space alone counts for the word before it.
+    The ends of texts are left out. It is infinite for a word of probability 0.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> from hf_lecture_models.evaluation.scoring import score_texts
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
     >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="maximum_likelihood")
-    >>> word_bits(tokenizer, score_texts(model, tokenizer, ["the cat sat", "the cat"])).round(2).tolist()
+    >>> scores = score_texts(model, tokenizer, ["the cat sat", "the cat"])
+    >>> abs(word_bits(model, tokenizer, scores)).round(2).tolist()
     [0.0, 0.0, 1.0, 0.0, 0.0]
 
     Args:
-        tokenizer: that of the model.
-        scores: from `score_stream` or `score_texts`; the ends of texts are left out.
-
-    Returns:
-        float64 (words,), text after text; infinite for a word of probability 0.
+        model, tokenizer: a causal language model with its tokenizer.
+        scores: from `score_stream` or `score_texts`.
 
     Raises:
         ValueError: a closed vocabulary cannot encode one of the texts.
     """
-    bits = [np.zeros(0)]
+    bits: list[float] = []
     for score in scores:
         if not score.encoded.possible:
             raise ValueError(
                 f"the tokenizer cannot encode {', '.join(score.encoded.unknown_words)}: leave the text out"
             )
-        words = len(split_words(score.encoded.text))
-        places = words_of_tokens(tokenizer, score.encoded) if words else []
-        sums = np.zeros(words)
-        # A token of white space before the first word belongs to that word.
-        np.add.at(sums, np.maximum(np.array(places, np.int64), 0), -score.log_probs[: len(places)] / math.log(2))
-        bits.append(sums)
-    return np.concatenate(bits)
+        bits += [word.bits for word in word_surprisals(causal_spans(model, tokenizer, score))[:-1]]
+    return np.array(bits)
 
 
 def average_by_distance(
@@ -104,15 +97,6 @@ def average_by_distance(
     ranges = np.where(distances > 0, np.frexp(distances)[1] - 1, -1)
     numbers = [*range(int(ranges.max(initial=-1)) + 1), -1]
     return [{"from": None if number < 0 else 2**number, **_mean(bits[ranges == number])} for number in numbers]
-
-
-def words_without(texts: Sequence[str], excluded: Collection[str]) -> np.ndarray:
-    """Return False for each word of the texts that is excluded, True for all others; bool (words,).
-
-    >>> words_without(["the <unk> sat"], {"<unk>"}).tolist()
-    [True, False, True]
-    """
-    return np.array([word not in excluded for text in texts for word in split_words(text)], bool)
 
 
 def _mean(bits: np.ndarray) -> dict[str, Any]:

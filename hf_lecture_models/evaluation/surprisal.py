@@ -137,10 +137,11 @@ def score_spans(
     if kind == MASKED:
         return [_masked(tokenizer, one) for one in pseudo_log_likelihoods(model, tokenizer, texts, batch_size)]
     score = score_stream if stream else score_texts
-    return [_causal(model, tokenizer, one) for one in score(model, tokenizer, texts, batch_size=batch_size)]
+    return [causal_spans(model, tokenizer, one) for one in score(model, tokenizer, texts, batch_size=batch_size)]
 
 
-def _causal(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
+def causal_spans(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
+    """Return the spans of a text whose tokens a causal model has scored, from `score_texts` or `score_stream`."""
     sums = PerplexityAccumulator(model, tokenizer)
     sums.add(score)
     *bits, last = (-score.log_probs / math.log(2)).tolist()
