@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pairs of stereotyping sentences: scores by hand and by another program, frequencies, damaged tables."""
 
+import csv
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -156,7 +157,6 @@ def test_tables_as_they_are_published(tmp_path, separator):
         (f"{HEAD}\n{ROW}\tmore", "line 2: no pair"),
         (f"{HEAD}\n{ROW.replace('dogs sleep', ' ')}", "line 2: no pair"),
         (f"{HEAD}\n{ROW.replace('stereo', 'neutral')}", "line 2: .*with stereo or antistereo"),
-        (f"{HEAD}\n{ROW.replace('cats', chr(34) + 'x' * 140_000)}", "line 2: field larger than field limit"),
     ],
 )
 def test_damaged_tables_are_named(tmp_path, table, message):
@@ -164,6 +164,17 @@ def test_damaged_tables_are_named(tmp_path, table, message):
     path.write_text(table, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_crows_pairs(path)
+
+
+def test_a_quote_that_no_line_ends_is_named(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(f"{HEAD}\n{ROW.replace('cats', chr(34) + 'x' * 140)}", encoding="utf-8")
+    limit = csv.field_size_limit(100)  # a setting of the whole process, which other readers raise
+    try:
+        with pytest.raises(ValueError, match="line 2: field larger than field limit"):
+            read_crows_pairs(path)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def test_the_real_data_have_nine_types(shared_data):
