@@ -81,19 +81,24 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A check marked `once_per_model` is slow for all test classes of a model class but the first.
+    """A check marked `once_per_model` is slow for a model class's second test class, and nightly for further ones.
 
-    One that is slow for the first is nightly for the others.
+    One that is slow for the first is nightly for all others.
     `once_per_model("config_class")` is slow for all of a configuration class but the first; of several names, where the
     check has looked at each of these things before.
     """
     seen: dict[Any, set[Any]] = defaultdict(set)
+    repeated: set[Any] = set()
     for item in items:
         if marker := item.get_closest_marker("once_per_model"):
             things = _looks_at(item.cls, marker.args or ("model_class",))  # type: ignore[attr-defined]
             known = seen[item.function, item.name]  # type: ignore[attr-defined]
             if things <= known:
-                item.add_marker(pytest.mark.nightly if item.get_closest_marker("slow") else pytest.mark.slow)
+                repetition = item.function, item.name, frozenset(things)  # type: ignore[attr-defined]
+                if item.get_closest_marker("slow") or repetition in repeated:
+                    item.add_marker(pytest.mark.nightly)
+                item.add_marker(pytest.mark.slow)
+                repeated.add(repetition)
             known |= things
 
 
