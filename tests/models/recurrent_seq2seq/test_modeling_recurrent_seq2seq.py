@@ -157,6 +157,8 @@ class TestFirstState(RecurrentSeq2SeqTests):
 
     shows_cross_attentions = False
     source_direction = "backwards"
+    # With dropout, one state for the whole source learns slowly: after 300 steps 0.14 to 0.25 remain, by seed.
+    overfit = {"remaining": 0.3}
 
     def config(self) -> RecurrentSeq2SeqConfig:
         return small(reverse_source=True, dropout=0.1)
