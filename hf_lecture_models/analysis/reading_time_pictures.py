@@ -23,7 +23,7 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
         caption: names the texts.
 
     Raises:
-        ValueError: there are no rows, or one is not finite.
+        ValueError: `rows` is empty, or a number is not finite.
     """
     if not rows:
         raise ValueError("there are no models to draw; give one row at least")
