@@ -369,8 +369,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+# A recipe as it is: tests/training/test_recipes.py reads each and runs the tiny ones.
+PLAIN = r"(python|accelerate launch) training/\S+ training/recipes/\w+\.yaml( --output_dir \w+)?"
+
+
+def run_before(command: str) -> bool:
+    """Whether an earlier command is the same but for the name of its output folder."""
+    lines = [re.sub(r" --output_dir \S+", "", replaced(one)) for one in RUN[: RUN.index(command) + 1]]
+    return lines[-1] in lines[:-1]
+
+
 def marks(command: str) -> list[pytest.MarkDecorator]:
-    """When a command is run: what is quick, by default; the lecture map's training runs and scripts' forms, nightly.
+    """When a command is run: what is quick, by default; what other commands or tests run too, nightly.
 
     tests/training/test_scripts.py runs each script, and tests/trainer/test_loss_weights.py two processes.
     """
@@ -379,7 +389,8 @@ def marks(command: str) -> list[pytest.MarkDecorator]:
     trains = command.startswith(("python training/", "accelerate launch"))
     launches = command.startswith(("accelerate launch", "ACCELERATE_USE_CPU"))
     of_scripts = all(place.startswith("training/") for place in COMMANDS[command])
-    nightly = (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
+    elsewhere = re.fullmatch(PLAIN, command) or run_before(command)
+    nightly = elsewhere or (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
     return [pytest.mark.slow, *([pytest.mark.nightly] if nightly else [])]
 
 
