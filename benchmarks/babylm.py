@@ -127,16 +127,13 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pipeline", type=Path, default=Path("evaluation-pipeline-2025"), help="the checkout")
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
     parser.add_argument("--output", type=Path, default=Path("babylm"), help="folder for pairs, n-grams and reports")
     parser.add_argument("--pairs", type=int, default=200, help="pairs of each paradigm (BLiMP has 1,000)")
-    arguments = read_options(parser)
+    arguments = read_options(parser, NETWORKS)
     paradigms = [first_pairs(one, arguments.pairs) for one in read_blimp(data_folder() / "blimp")]
     pairs = write_pairs(paradigms, arguments.output / "blimp_filtered")
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
-    titles = {name: title for title, name in NETWORKS.items()}
-    named = (network.partition("=") for network in arguments.networks)
-    folders = {titles[name]: Path(folder) for name, _, folder in named}
+    folders = dict(arguments.networks)
     if NGRAM not in rows:
         folders[NGRAM] = save_ngram(arguments.output / "ngram5")
     for title, folder in folders.items():

@@ -88,19 +88,17 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
     parser.add_argument("--output", type=Path, default=Path("blimp"), help="folder for what is not finished")
-    arguments = read_options(parser)
+    arguments = read_options(parser, NETWORKS)
     paradigms = read_blimp(data_folder() / "blimp")
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
     for title, row in measure_ngrams(paradigms, arguments.output).items():
         rows[title] = timed_once(rows.get(title, {}), row)
-    titles = {name: title for title, name in NETWORKS.items()}
-    for name, _, folder in (network.partition("=") for network in arguments.networks):
-        path = arguments.output / f"{name}.json"
+    for title, folder in arguments.networks:
+        path = arguments.output / f"{NETWORKS[title]}.json"
         row = measure(*load_model(folder, AutoModelForCausalLM), paradigms, path, "wikitext")
-        rows[titles[name]] = timed_once(rows.get(titles[name], {}), row)
-        print(f"{titles[name]}: {100 * rows[titles[name]]['accuracy']:.1f} %", flush=True)
+        rows[title] = timed_once(rows.get(title, {}), row)
+        print(f"{title}: {100 * rows[title]['accuracy']:.1f} %", flush=True)
     rows = {title: rows[title] for title in TITLES if title in rows}
     print(table(rows))
     write_results("blimp", {"probability": "terminated", "ties": "count half", "rows": rows})

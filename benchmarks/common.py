@@ -106,18 +106,36 @@ def machine() -> dict[str, Any]:
     }
 
 
-def read_options(parser: argparse.ArgumentParser) -> argparse.Namespace:
+def read_options(parser: argparse.ArgumentParser, networks: dict[str, str] | None = None) -> argparse.Namespace:
     """Return the options of a benchmark; refuse to begin on uncommitted code, whose figures nobody could repeat.
 
     With `--dirty` the benchmark runs on such code, and prints its figures without recording them.
+
+    Args:
+        parser: knows the benchmark's own options.
+        networks: the name of each title. With it, arguments `NAME=FOLDER` name trained models; the `networks` of the
+            result are pairs of title and folder. Models that uncommitted code trained are refused.
     """
+    if networks:
+        parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(networks.values())}")
     parser.add_argument("--dirty", action="store_true", help="run uncommitted code, to try it; nothing is recorded")
     options = parser.parse_args()
     if not options.dirty and not is_committed(commit()):
         parser.error(
             f"the code is not committed ({commit()}): commit it, or try it with --dirty, which records nothing"
         )
+    if networks:
+        options.networks = [_network(parser, text, networks) for text in options.networks]
     return options
+
+
+def _network(parser: argparse.ArgumentParser, text: str, networks: dict[str, str]) -> tuple[str, Path]:
+    titles = {name: title for title, name in networks.items()}
+    name, _, folder = text.partition("=")
+    if name not in titles or not Path(folder, "config.json").is_file():
+        parser.error(f"{text!r} is not NAME=FOLDER, with a model in FOLDER and NAME one of {', '.join(titles)}")
+    check_trained_on_committed_code(Path(folder))
+    return titles[name], Path(folder)
 
 
 @cache

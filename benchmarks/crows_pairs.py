@@ -14,12 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, data_folder, read_options, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.stereotypes import (
@@ -98,21 +97,15 @@ def table_of_types(rows: dict[str, dict[str, Any]], score: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(TITLES.values())}")
-    arguments = read_options(parser)
-    titles = {name: title for title, name in TITLES.items()}
-    networks = [network.partition("=")[::2] for network in arguments.networks]
-    if wrong := [name for name, _ in networks if name not in titles]:
-        parser.error(f"there is no network {', '.join(wrong)}; there are {', '.join(titles)}")
+    arguments = read_options(parser, TITLES)
     pairs = read_crows_pairs(data_folder() / "crows_pairs" / "crows_pairs.tsv")
     train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
     rows |= measure_ngrams(pairs, train)
-    for name, folder in networks:
-        check_trained_on_committed_code(Path(folder))
-        loader = AutoModelForPreTraining if name == BERT else AutoModelForCausalLM
-        rows[titles[name]] = measure(*load_model(folder, loader), pairs, train)
-        print(f"{titles[name]}: {percent(rows[titles[name]]['whole']['all'])} %", flush=True)
+    for title, folder in arguments.networks:
+        loader = AutoModelForPreTraining if TITLES[title] == BERT else AutoModelForCausalLM
+        rows[title] = measure(*load_model(folder, loader), pairs, train)
+        print(f"{title}: {percent(rows[title]['whole']['all'])} %", flush=True)
     rows = {title: rows[title] for title in [*NGRAMS, *TITLES] if title in rows}
     print(table(rows), table_of_types(rows, "whole"), table_of_types(rows, "shared"), sep="\n\n")
     write_results("crows_pairs", {"text_form": "wikitext", "ties": "count half", "rows": rows})

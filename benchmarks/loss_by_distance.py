@@ -17,13 +17,12 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, data_folder, read_options, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.adaptation import score_adapted
@@ -108,21 +107,15 @@ def table(rows: dict[str, dict[str, Any]], which: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
-    arguments = read_options(parser)
-    titles = {name: title for title, name in NETWORKS.items()}
-    networks = [network.partition("=")[::2] for network in arguments.networks]
-    if wrong := [name for name, _ in networks if name not in titles]:
-        parser.error(f"there is no network {', '.join(wrong)}; there are {', '.join(titles)}")
+    arguments = read_options(parser, NETWORKS)
     train, test = (list(read_texts(data_folder() / "wikitext-2" / f"{part}.txt")) for part in ("train", "test"))
     text = Text(train, test)
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
     rows |= measure_ngrams(train, text)
-    for name, folder in networks:
-        check_trained_on_committed_code(Path(folder))
+    for title, folder in arguments.networks:
         model, tokenizer = load_model(folder, AutoModelForCausalLM)
-        rows[titles[name]] = timed_row(text, model, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
-        print(titles[name], rows[titles[name]]["cpu_s"], flush=True)
+        rows[title] = timed_row(text, model, tokenizer, lambda: score_stream(model, tokenizer, text.lines))  # noqa: B023
+        print(title, rows[title]["cpu_s"], flush=True)
     rows = {title: rows[title] for title in [UNIGRAM, *NGRAMS, CACHED, *NETWORKS] if title in rows}
     print(table(rows, "words"), table(rows, "seldom"), sep="\n\n")
     write_results("loss_by_distance", {"seldom": SELDOM, "rows": rows})

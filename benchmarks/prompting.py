@@ -209,27 +209,23 @@ def above(rows: dict[str, Any]) -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
     parser.add_argument("--output", type=Path, default=Path("prompting"), help="folder for what is not finished")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the record")
-    arguments = read_options(parser)
+    arguments = read_options(parser, NETWORKS)
     before = json.loads(RESULTS.read_text(encoding="utf-8"))["results"] if RESULTS.exists() else {"rows": {}}
     if not arguments.page:
-        before = {"text_form": "wikitext", "seed": 0, **measure_all(parser, arguments, before["rows"])}
+        before = {"text_form": "wikitext", "seed": 0, **measure_all(arguments, before["rows"])}
         write_results("prompting", before)
     write_page(before)
 
 
-def measure_all(parser: Any, arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:
+def measure_all(arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:
     """Return the rows, those of before too, and the figures in other words."""
     found, others = measure_ngrams(arguments.output)
     rows = rows | found
-    titles = {name: title for title, name in NETWORKS.items()}
-    for name, _, folder in (network.partition("=") for network in arguments.networks):
-        if name not in titles:
-            parser.error(f"no network {name}; there are {', '.join(titles)}")
+    for title, folder in arguments.networks:
         model, tokenizer = load_model(folder, AutoModelForCausalLM)
-        rows[titles[name]] = measure_model(titles[name], model, tokenizer, arguments.output / name)
+        rows[title] = measure_model(title, model, tokenizer, arguments.output / NETWORKS[title])
     rows = {title: rows[title] for title in TITLES if title in rows}
     print("\n".join(table(rows, 0, "sum")))
     return {"rows": rows, "other words": others}

@@ -20,13 +20,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, data_folder, read_options, write_results
+from benchmarks.common import ROOT, data_folder, read_options, write_results
 from benchmarks.wikitext2_table import NETWORKS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.reading_time_pictures import save_reading_times
@@ -232,12 +231,7 @@ def drawn(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(NETWORKS.values())}")
-    arguments = read_options(parser)
-    titles = {name: title for title, name in NETWORKS.items()}
-    folders = dict(network.split("=", 1) if "=" in network else (network, "") for network in arguments.networks)
-    if strange := [name for name, folder in folders.items() if name not in titles or not folder]:
-        parser.error(f"{', '.join(strange)}: give NAME=FOLDER, NAME one of {', '.join(titles)}")
+    arguments = read_options(parser, NETWORKS)
     words = read_reading_times(data_folder() / "natural_stories" / "reading_times.tsv")
     train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
     comparison = Comparison(words, train)
@@ -246,10 +240,9 @@ def main() -> None:
         rows[title] = comparison.measure(comparison.ngrams[order])
     for title, surprisal in comparison.of_parts.items():
         rows[title] = comparison.measure(surprisal)
-    for name, folder in folders.items():
-        check_trained_on_committed_code(Path(folder))
+    for title, folder in arguments.networks:
         surprisal = comparison.stories.surprisals(*load_model(folder, AutoModelForCausalLM))
-        rows[titles[name]] = comparison.measure(surprisal)
+        rows[title] = comparison.measure(surprisal)
     rows = {title: rows[title] for title in TITLES if title in rows}
     print(table(rows))
     lower_cased = measure_lower_cased(words, train)

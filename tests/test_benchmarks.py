@@ -145,6 +145,19 @@ def test_a_model_of_uncommitted_code_is_refused(tmp_path):
         common.check_trained_on_committed_code(tmp_path)
 
 
+def test_networks_are_pairs_of_title_and_folder(started_on, monkeypatch, tmp_path, capsys):
+    started_on("4be37d21c0aa")
+    (tmp_path / "config.json").write_text("{}")
+    parser = argparse.ArgumentParser()
+    monkeypatch.setattr("sys.argv", ["x", f"lstm_wikitext2={tmp_path}"])
+    assert common.read_options(parser, {"LSTM": "lstm_wikitext2"}).networks == [("LSTM", tmp_path)]
+    for wrong in (f"gru_wikitext2={tmp_path}", "lstm_wikitext2", f"lstm_wikitext2={tmp_path / 'none'}"):
+        monkeypatch.setattr("sys.argv", ["x", wrong])
+        with pytest.raises(SystemExit):
+            common.read_options(argparse.ArgumentParser(), {"LSTM": "lstm_wikitext2"})
+        assert f"{wrong!r} is not NAME=FOLDER" in capsys.readouterr().err
+
+
 def test_records_are_of_committed_code():
     records = sorted((common.ROOT / "benchmarks" / "results").glob("*.json"))
     commits = {path.stem: json.loads(path.read_text(encoding="utf-8"))["commit"] for path in records}
