@@ -106,6 +106,12 @@ class SelfAttentionPreTrainedModel(CausalPreTrainedModel):
     """The base class of all self-attention models."""
 
     config: SelfAttentionConfig
+    unserved = {"sglang": "it would leave out b_o, the bias of the output layer"}
+
+    @property
+    def adds_position_bias(self) -> bool:
+        """Whether the positions are the bias of the equations."""
+        return self.config.position_encoding in ("relative", "alibi")
 
 
 class SelfAttentionModel(SelfAttentionPreTrainedModel):
