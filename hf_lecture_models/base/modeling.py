@@ -101,8 +101,6 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """Modules of the base model that a checkpoint may lack, because some heads do without them."""
     unserved: ClassVar[dict[str, str]] = {}
     """Attention function of a server, a key of `base.serving.SERVERS` -> why that server cannot serve the model."""
-    adds_position_bias: bool = False
-    """Whether the positions are numbers added to the attention scores."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
@@ -161,6 +159,11 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     def longest_input(self) -> int | None:
         """Tokens that the model can read at once; None where it has no bound."""
         return self.config.longest_input
+
+    @property
+    def adds_position_bias(self) -> bool:
+        """Whether the positions are numbers added to the attention scores."""
+        return False
 
     def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
         """Return whether something in the model reads a keyword argument that its `forward` does not name."""

@@ -59,6 +59,7 @@ def server_attention(
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     """(1, heads, tokens, head_dim) to (tokens, heads * head_dim), by the attention of the module's layer."""
+    assert attention_mask is None
     attention = attention_instances[module.layer_idx]
     attention.scale = scaling
     rows = [each.transpose(1, 2).reshape(query.shape[2], -1) for each in (query, key, value)]
@@ -132,6 +133,8 @@ class Server:
             "return_dict": False,
         }
         hidden = self.model(**call | changes)[0][0]
+        # A layer that asks for the attention of another one leaves its own without the request.
+        assert all(requests.keys() <= attention.kept.keys() for attention in self.instances.values())
         for request, tokens in requests.items():
             self.read[request] = seen[request] + len(tokens)
         return dict(zip(requests, hidden.split([len(tokens) for tokens in requests.values()]), strict=True))
