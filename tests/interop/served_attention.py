@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AutoConfig, AutoModel
 
 
-class LayerAttention:
+class LayerAttention(nn.Module):
     """The attention of one layer, with the keys and values of every request."""
 
     def __init__(self, num_heads: int, is_causal: bool):
+        super().__init__()
         self.num_heads, self.is_causal, self.scale = num_heads, is_causal, 0.0
         self.rows: list[tuple[str, int]] = []
         self.kept: dict[str, tuple[Tensor, Tensor]] = {}
