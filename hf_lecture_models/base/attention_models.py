@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,10 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPast, BaseModelOutputWithPooling
 
 from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
+from hf_lecture_models.base.serving import check_served_call
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.attention_kernels import ATTENTION_INSTANCES, bidirectional_attention, causal_attention
 from hf_lecture_models.layers.attention_keywords import reads_keyword
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
@@ -33,11 +34,14 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
     _can_compile_fullgraph = True
     _can_record_outputs = {"hidden_states": GradientCheckpointingLayer, "attentions": SelfAttention}
     layers: nn.ModuleList
+    _reads_packed_texts: ClassVar[bool] = False
+    """Whether transformers itself may hand the attention function what it has of packed texts and of pages."""
 
     def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
         """Return whether the attention function of a call reads this keyword argument."""
-        implementation = self.attention_implementation(output_attentions)
-        return reads_keyword(implementation, name, self._supports_attention_backend)
+        if name == ATTENTION_INSTANCES and not self._supports_attention_backend:
+            return False
+        return reads_keyword(self.attention_implementation(output_attentions), name, self._reads_packed_texts)
 
     def attention_choice(self, call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the name of the attention function of a call, and the `dropout` and `options` that it is given.
@@ -49,6 +53,13 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         dropout = block.self_attn.dropout.p if self.training else 0.0
         options = {name: value for name, value in call.items() if name not in PASSED_TO_ALL}
         return self.attention_implementation(call.get("output_attentions")), {"dropout": dropout, "options": options}
+
+    def position_limit(self, call: dict[str, Any]) -> int | None:
+        """Return the number of positions, up to which those of a call are checked; None without a check.
+
+        A server checks them itself: reading them here would wait for the GPU at every step.
+        """
+        return None if ATTENTION_INSTANCES in call else self.longest_input
 
 
 class BidirectionalPreTrainedModel(AttentionPreTrainedModel):
@@ -102,6 +113,7 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
     heads, seq, seq) of each block.
     """
 
+    _supports_attention_backend = True
     embed_tokens: nn.Embedding
 
     def read(self, text: TextInputs, token_type_ids: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -119,9 +131,10 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
         """Read the sequences."""
+        check_served_call(self, kwargs, attention_mask, position_ids, None)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         counted = attention_mask if position_ids is None else None
-        positions = bounded_positions(words, counted, self.longest_input, position_ids)
+        positions = bounded_positions(words, counted, self.position_limit(kwargs), position_ids)
         name, options = self.attention_choice(kwargs)
         attention = partial(
             bidirectional_attention, name, attention_mask=attention_mask, position_ids=position_ids, **options
@@ -146,6 +159,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
     """
 
     _supports_attention_backend = True
+    _reads_packed_texts = True
     embed_tokens: nn.Module
 
     def read(self, text: TextInputs) -> Tensor:
@@ -166,8 +180,10 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
         """Read the sequences."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
+        check_served_call(self, kwargs, attention_mask, position_ids, past_key_values)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
-        positions = bounded_positions(words, attention_mask, self.longest_input, position_ids, past_key_values)
+        limit = self.position_limit(kwargs)
+        positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
         name, options = self.attention_choice(kwargs)
         options |= {"attention_mask": attention_mask, "cache": past_key_values, "position_ids": position_ids}
         attention = partial(causal_attention, name, **options)

@@ -20,6 +20,19 @@ LARGEST_WIDTH = 2**17
 """Of a layer; the widest published ones have about 2**16 units."""
 TRANSFORMER_SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 """The sizes that every Transformer has."""
+BLOCKS_TP_PLAN = {
+    "layers.*.self_attn.qkv_proj": "colwise_rep",
+    "layers.*.self_attn.o_proj": "rowwise_rep",
+    "layers.*.ffn.up_proj": "colwise",
+    "layers.*.ffn.down_proj": "rowwise",
+}
+"""How transformers divides the matrices of a Transformer's blocks among devices.
+
+Half of the rows of `qkv_proj` are q and a part of k, not half of the heads: each device computes a part of its product,
+gathers the rest, and attends with all heads.
+"""
+OUTPUT_LAYER_TP_PLAN = {"lm_head": "colwise_rep"}
+"""The same for the output layer of a language model; transformers divides the vocabulary's vectors by itself."""
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 

@@ -29,6 +29,7 @@ from hf_lecture_models.base.checkpoint import (
     refuse_unexpected,
     refuse_unloadable,
 )
+from hf_lecture_models.base.serving import refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
@@ -98,6 +99,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     _skip_keys_device_placement = ["past_key_values"]
     _may_start_anew: ClassVar[tuple[str, ...]] = ()
     """Modules of the base model that a checkpoint may lack, because some heads do without them."""
+    unserved: ClassVar[dict[str, str]] = {}
+    """Attention function of a server, a key of `base.serving.SERVERS` -> why that server cannot serve the model."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
@@ -115,7 +118,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         """Build the model as transformers does; the configuration's `gradient_checkpointing=True` holds in every part.
 
         Raises:
-            ValueError: the configuration asks for it, and the model cannot do it.
+            ValueError: the configuration asks for it, and the model cannot do it; or it asks for the attention of a
+                server that cannot serve the model.
         """
         if self._asked_to_recompute:
             if not self.supports_gradient_checkpointing:
@@ -129,6 +133,16 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                 # A layer is never split over devices.
                 self._no_split_modules = {*(self._no_split_modules or ()), type(module).__name__}
         super().post_init()
+        refuse_unserved(self)
+
+    @classmethod
+    def is_backend_compatible(cls) -> bool:
+        """Return whether a server such as vLLM may compute the attention: of a base model, or a causal language model.
+
+        >>> LecturePreTrainedModel.is_backend_compatible()
+        False
+        """
+        return cls._supports_attention_backend and (cls.can_generate() or not hasattr(cls, "base_model_class"))
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -145,6 +159,11 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     def longest_input(self) -> int | None:
         """Tokens that the model can read at once; None where it has no bound."""
         return self.config.longest_input
+
+    @property
+    def adds_position_bias(self) -> bool:
+        """Whether the positions are numbers added to the attention scores."""
+        return False
 
     def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
         """Return whether something in the model reads a keyword argument that its `forward` does not name."""
@@ -202,7 +221,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         Raises:
             ValueError: the model keeps something else than keys and values, or cannot read as many tokens as announced.
         """
-        if not self._supports_attention_backend:
+        if not (self._supports_attention_backend and self.can_generate()):
             raise ValueError(
                 f"{type(self).__name__} has no keys and values, which continuous batching (generate_batch) keeps in "
                 "pages; use generate(), on a padded batch"

@@ -88,7 +88,8 @@ class MultiHeadAttention(nn.Module):
         output, weights = attention.function(
             self, q, k, v, attention.mask, dropout=dropout, scaling=self.scaling, **options
         )
-        return self.o_proj(output.flatten(2)), weights
+        # A server's function returns the heads side by side already, without the axis of the batch.
+        return self.o_proj(output.reshape(q.shape[0], q.shape[2], -1)), weights
 
 
 class SelfAttention(MultiHeadAttention):

@@ -25,6 +25,8 @@ from hf_lecture_models.io.compat import ALL_ATTENTION_FUNCTIONS
 from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
 
+ATTENTION_INSTANCES = "attention_instances"
+"""The keyword by which a server gives its attention of each layer (`base/serving.py`); it keeps texts apart itself."""
 _TEXT_BOUNDS = frozenset({"cu_seq_lens_q", "seq_idx"})
 _PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
@@ -66,6 +68,8 @@ def causal_attention(
     implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
     if options.get("cache") is not None and implementation == "eager":
         implementation = _PAGED_EAGER  # of the two, the one that reads a paged cache
+    if ATTENTION_INSTANCES in options:
+        return _kernel(implementation, hidden, None, True, position_bias, options)
     mask = causal_mask(implementation, hidden, attention_mask, cache, position_ids)
     return _kernel(implementation, hidden, mask, True, position_bias, options)
 
@@ -94,6 +98,8 @@ def bidirectional_attention(
             [ True, False]])
     """
     implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
+    if options and ATTENTION_INSTANCES in options:
+        return _kernel(implementation, hidden, None, False, position_bias, options)
     mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
     return _kernel(implementation, hidden, mask, False, position_bias, options)
 

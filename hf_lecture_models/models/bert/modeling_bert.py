@@ -58,10 +58,10 @@ from hf_lecture_models.models.bert.configuration_bert import LectureBertConfig
 class BertBlock(GradientCheckpointingLayer):
     """n = LN_1(h + Attention(h)); h = LN_2(n + FFN(n))."""
 
-    def __init__(self, config: LectureBertConfig):
+    def __init__(self, config: LectureBertConfig, layer_index: int = 0):
         super().__init__()
         width, eps, dropout = config.hidden_size, config.layer_norm_eps, config.attention_probs_dropout_prob
-        self.self_attn = BidirectionalSelfAttention(width, config.num_attention_heads, dropout)
+        self.self_attn = BidirectionalSelfAttention(width, config.num_attention_heads, dropout, layer_index)
         self.attention_norm = nn.LayerNorm(width, eps)
         self.ffn = PositionWise(width, config.intermediate_size, ACTIVATIONS[config.hidden_act]())
         self.ffn_norm = nn.LayerNorm(width, eps)
@@ -99,7 +99,7 @@ class LectureBertModel(LectureBertPreTrainedModel):
         self.embed_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.embedding_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
-        self.layers = nn.ModuleList(BertBlock(config) for _ in range(config.num_hidden_layers))
+        self.layers = nn.ModuleList(BertBlock(config, index) for index in range(config.num_hidden_layers))
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
         self.post_init()
 

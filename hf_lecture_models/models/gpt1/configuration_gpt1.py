@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.configuration import BLOCKS_TP_PLAN, TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
 # What openai-gpt means by the values of its own field `afn`: its "gelu" is the tanh form.
@@ -52,6 +52,7 @@ class Gpt1Config(LectureConfig):
     model_type = "lecture_gpt1"
     foreign_model_types = ("openai-gpt",)
     keys_to_ignore_at_inference = ["past_key_values"]
+    base_model_tp_plan = BLOCKS_TP_PLAN
     attribute_map = {
         "n_embd": "hidden_size",
         "n_layer": "num_hidden_layers",

@@ -47,6 +47,7 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
+from hf_lecture_models.base.configuration import OUTPUT_LAYER_TP_PLAN
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead, gather_predicting_states
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.model_head import TextVectorHead
@@ -120,6 +121,7 @@ class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
     """
 
     base_model_class = Gpt1Model
+    _tp_plan = OUTPUT_LAYER_TP_PLAN
 
     def add_layers(self, config: Gpt1Config) -> None:
         """Build W_e^T, the matrix of the word vectors."""

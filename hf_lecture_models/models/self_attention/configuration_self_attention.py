@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the self-attention language model."""
 
-from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.configuration import BLOCKS_TP_PLAN, TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
 
@@ -43,6 +43,7 @@ class SelfAttentionConfig(LectureConfig):
 
     model_type = "lecture_self_attention"
     keys_to_ignore_at_inference = ["past_key_values"]
+    base_model_tp_plan = BLOCKS_TP_PLAN
     allowed_values = {
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
         "position_encoding": ("sinusoidal", "learned", "relative", "alibi", "none"),

@@ -41,6 +41,7 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
+from hf_lecture_models.base.configuration import OUTPUT_LAYER_TP_PLAN
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
@@ -106,6 +107,12 @@ class SelfAttentionPreTrainedModel(CausalPreTrainedModel):
     """The base class of all self-attention models."""
 
     config: SelfAttentionConfig
+    unserved = {"sglang": "it would leave out b_o, the bias of the output layer"}
+
+    @property
+    def adds_position_bias(self) -> bool:
+        """Whether the positions are the bias of the equations, not vectors added to the words."""
+        return self.config.position_encoding in ("relative", "alibi")
 
 
 class SelfAttentionModel(SelfAttentionPreTrainedModel):
@@ -157,3 +164,4 @@ class SelfAttentionForCausalLM(CausalLMHead, SelfAttentionPreTrainedModel, Gener
     """
 
     base_model_class = SelfAttentionModel
+    _tp_plan = OUTPUT_LAYER_TP_PLAN
