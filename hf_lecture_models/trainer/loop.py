@@ -348,7 +348,7 @@ class _Run:
         period = recipe.evaluate_every or self.batches.steps_per_epoch
         due = last or (period > 0 and progress.step % period == 0)
         save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
-        if last or progress.step % recipe.log_every == 0:
+        if last or progress.step % recipe.history_period(self.total_steps) == 0:
             rate = float(self.optimizer.param_groups[0]["lr"])
             mean = progress.interval_loss / max(1, progress.interval_items)
             self.reporter.record(progress, {"loss": mean, "learning_rate": rate})
