@@ -32,9 +32,8 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
     """
     highest, hidden = highest_shown([bits for model in models for _, bits in model["curve"]])
     learns = any(model["curve"] for model in models)
-    caption = "bits per byte of the test text"
-    if learns:
-        caption = f"left: {caption}; right: of the validation text, as the networks learn"
+    caption = f"{'left: ' if learns else ''}bits per byte of the test text"
+    caption += "; right: of the validation text, as the networks learn" if learns else ""
     if hidden:
         caption += f"; {hidden} point{'s' if hidden > 1 else ''} above {highest:.2f} not shown"
     with slide(path, title, caption, 11.0 if learns else 7.0, 4.6, 1 + learns, legend=True) as panels:
@@ -43,10 +42,8 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
             style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
             label = f"{model['title']}: {model['bits_per_byte']:.3f}"
             # Equal results stay visible under each other: the later a model, the smaller its marker.
-            size = max(6, 11 - number)
-            reached.plot(
-                [model["seconds"]], [model["bits_per_byte"]], linestyle="", markersize=size, label=label, **style
-            )
+            size, place = max(6, 11 - number), ([model["seconds"]], [model["bits_per_byte"]])
+            reached.plot(*place, linestyle="", markersize=size, label=label, **style)
             if model["curve"]:
                 dash = DASHES[number % len(DASHES)]
                 curves.plot(*zip(*model["curve"], strict=True), linestyle=dash, markersize=5, **style)

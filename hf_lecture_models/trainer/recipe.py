@@ -7,7 +7,6 @@ from typing import Any
 
 from hf_lecture_models.io.recipe import Recipe, default_of, setting
 
-
 _MOST_BETWEEN, _LEAST_ENTRIES = 100, 20  # of the history, where the recipe does not say
 
 
