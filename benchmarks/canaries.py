@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.common import ROOT, commit, data_folder, is_committed, read_options, refuse_stopped, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.analysis.figures import COLOURS, figure
+from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, slide
 from hf_lecture_models.evaluation.exposure import measure_exposure
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
@@ -57,7 +57,6 @@ NETWORKS = {
     },
 }
 TRAINING = {"layout": "blocks", "sequence_length": 64, "batch_size": 16, "learning_rate": 3e-3, "epochs": EPOCHS}
-_MARKERS = "osD^"
 
 
 def plant(lines: list[str], seed: int) -> tuple[list[str], dict[str, tuple[str, int]]]:
@@ -155,24 +154,26 @@ def table(models: dict[str, dict[str, Any]]) -> str:
 
 def save_picture(models: dict[str, dict[str, Any]], path: Path) -> None:
     """Draw the mean exposure of each model against the repetitions, with standard errors."""
-    with figure(path, width=7.0, height=4.2) as axes:
+    title = "How well models remember a secret of their training text"
+    caption = "mean exposure and its standard error; a part of WikiText-2 with secrets of four digits"
+    with slide(path, title, caption, 8.0, 5.0, legend=True) as axes:
         places = range(len(REPETITIONS))
         for number, (name, model) in enumerate(models.items()):
             rows = [model["exposure"][str(times)] for times in REPETITIONS]
             means, errors = [row["bits"] for row in rows], [row["standard_error"] for row in rows]
-            style = {"marker": _MARKERS[number % len(_MARKERS)], "capsize": 3, "color": COLOURS[number % len(COLOURS)]}
+            style = {"marker": MARKERS[number % len(MARKERS)], "capsize": 3, "color": COLOURS[number % len(COLOURS)]}
+            style |= {"linestyle": DASHES[number % len(DASHES)], "linewidth": 2}
             # Within a column the models are side by side, so that equal values stay visible.
             shifted = [place + 0.06 * (number - (len(models) - 1) / 2) for place in places]
             axes.errorbar(shifted, means, errors, label=name, **style)
         for bits, label in ((math.log2(len(CANDIDATES)), "ranked first"), (math.log2(math.e), "not seen, by chance")):
             axes.axhline(bits, color="0.4", linestyle="--", linewidth=1)
-            axes.annotate(label, (places[-1] + 0.2, bits - 0.15), ha="right", va="top", fontsize=8, color="0.3")
+            axes.annotate(label, (places[-1] + 0.2, bits - 0.15), ha="right", va="top", fontsize=SMALL, color="0.3")
         axes.set_xticks(places, [str(times) for times in REPETITIONS])
         axes.set_xlabel("times that the secret stands in the training text")
         axes.set_ylabel("exposure (bits)")
         axes.set_ylim(0, math.log2(len(CANDIDATES)) + 0.7)
-        axes.grid(axis="y", alpha=0.3)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
+        axes.grid(axis="y")
 
 
 def finished(path: Path) -> dict[str, Any]:

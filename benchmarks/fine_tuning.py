@@ -38,7 +38,7 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models import LectureBertModel
-from hf_lecture_models.analysis.figures import figure
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, slide
 from hf_lecture_models.hub.energy import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.metrics import compute, compute_all
@@ -368,26 +368,27 @@ def times(cells: Cells) -> str:
 
 def save_picture(cells: Cells, path: Path) -> None:
     """Draw each task's measure against the CPU seconds of training, a dot for each model, a line for the majority."""
-    with figure(path, width=10.0, height=9.0, panels=3, rows=3) as axes:
+    caption = "errors: standard errors of the seeds; a text has no most frequent answer, so SQuAD has no dashed line"
+    with slide(path, "Nine tasks, and what training costs", caption, 11.0, 10.0, 3, 3, legend=True) as axes:
         for panel, title in zip(axes.flat, COLUMNS, strict=True):
-            if (baseline := cells.get(MAJORITY, {}).get(title)) is not None:
-                panel.axhline(100 * baseline["mean"], color="grey", linestyle="--", linewidth=1)
-            for number, model in enumerate(ROWS):
-                if (cell := cells.get(model, {}).get(title)) is not None:
-                    seconds, error = cell["step_cpu_seconds"], cell["standard_error"] or 0.0
-                    panel.errorbar(
-                        [seconds], [100 * cell["mean"]], [100 * error], fmt="o", color=f"C{number}", label=model
-                    )
-            panel.set_title(f"{title}: {_measure(title).label}", fontsize=9)
-            panel.set_xscale("log")
-            panel.tick_params(axis="x", which="minor", labelbottom=False)
-            panel.grid(alpha=0.3)
+            _draw_task(panel, cells, title)
         for panel in axes[-1]:
             panel.set_xlabel("CPU seconds of training")
-        handles = {}
-        for panel in axes.flat:
-            handles |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
-        axes.flat[0].figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False)
+
+
+def _draw_task(panel: Any, cells: Cells, title: str) -> None:
+    if (baseline := cells.get(MAJORITY, {}).get(title)) is not None:
+        panel.axhline(100 * baseline["mean"], color="0.3", linestyle="--", linewidth=1, label=MAJORITY)
+    for number, model in enumerate(ROWS):
+        if (cell := cells.get(model, {}).get(title)) is not None:
+            seconds, error = cell["step_cpu_seconds"], cell["standard_error"] or 0.0
+            marker, colour = MARKERS[number % len(MARKERS)], COLOURS[number % len(COLOURS)]
+            style = {"fmt": marker, "color": colour, "markersize": 8, "label": model}
+            panel.errorbar([seconds], [100 * cell["mean"]], [100 * error], **style)
+    panel.set_title(f"{title}\n{_measure(title).label} (%)", fontsize=SMALL)
+    panel.set_xscale("log")
+    panel.tick_params(axis="x", which="minor", labelbottom=False)
+    panel.grid()
 
 
 def asked_cells(only: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ from benchmarks.common import (
     timed,
     write_results,
 )
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
 from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
@@ -45,7 +45,6 @@ LENGTHS = ((1, 8), (9, 12), (13, 16), (17, 20), (21, None))
 BEAMS, BATCH, SAMPLES = 5, 32, 1000
 RECORD = "translation"
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
-MARKERS = "osD^vP*"
 Texts = dict[str, list[str]]
 
 
@@ -120,8 +119,7 @@ def load(folder: str) -> tuple[Any, Any, dict[str, Any]]:
 def save_picture(lengths: Mapping[str, Any], path: str | os.PathLike[str], caption: str) -> None:
     """Draw each model's BLEU against the length of the source; the bars are intervals of 95 %."""
     models = list(next(iter(lengths.values()))["models"])
-    height = 5.0 + 0.3 * ((len(models) + 2) // 3)
-    with slide(path, "BLEU against the length of the source", caption, 8.0, height) as axes:
+    with slide(path, "BLEU against the length of the source", caption, 8.0, 5.0, legend=True) as axes:
         for number, model in enumerate(models):
             found = [one["models"][model] for one in lengths.values()]
             places = [place + 0.06 * (number - (len(models) - 1) / 2) for place in range(len(found))]
@@ -142,9 +140,7 @@ def save_picture(lengths: Mapping[str, Any], path: str | os.PathLike[str], capti
         axes.set_xlabel("words of the source, and number of sentences")
         axes.set_ylabel("BLEU")
         axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3, axis="y")
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-        axes.legend(**place, ncols=3, frameon=False, fontsize=FONT_SIZE)
+        axes.grid(axis="y")
 
 
 def name_and_folder(text: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from transformers.utils import logging
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
+from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import load_file
@@ -93,7 +94,7 @@ def _quiet() -> Iterator[None]:
 def be_quiet() -> None:
     """Silence transformers' log and progress bars, for programs whose output is their result."""
     logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    hide_other_bars()
 
 
 def _refuse_other_class(name: str, saved: str, fits: bool, auto_class: Any) -> None:

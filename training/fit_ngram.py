@@ -16,7 +16,6 @@ import time
 from typing import Any
 
 import yaml
-from transformers.utils.logging import disable_progress_bar
 
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
@@ -25,6 +24,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import check_writable, staged_folder
+from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting
 from hf_lecture_models.io.runs import signals_as_exceptions
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING)
-    disable_progress_bar()  # for loading and saving; counting has its own
+    hide_other_bars()  # those of loading and saving
     try:
         with signals_as_exceptions():
             main(sys.argv[1:])

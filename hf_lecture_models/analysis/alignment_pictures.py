@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, draw_weights, figure, slide
+from hf_lecture_models.analysis.figures import FONT_SIZE, draw_weights, label_room, shorten, slide
 
 _MOST_WORDS = 40
 
@@ -41,7 +41,8 @@ def save_alignment(
     if max(rows, columns) > _MOST_WORDS:
         raise ValueError(f"a picture of {rows} against {columns} words cannot be read; give a shorter text")
     caption = f"{caption}: {' '.join(source)} → {' '.join(target)}"
-    with slide(path, f"Alignment, {title}", caption, max(6.0, 0.55 * columns + 2.8), 0.55 * rows + 1.6) as axes:
+    width = max(6.0, 0.55 * columns + 2.0 + label_room(target) + 0.5 * label_room(source))
+    with slide(path, f"Alignment, {title}", caption, width, 0.55 * rows + 0.4 + 0.9 * label_room(source)) as axes:
         draw_weights(axes, weights, target, source, "gray", 1.0)
 
 
@@ -68,15 +69,18 @@ def save_patch_alignment(
     side, columns = round(weights.shape[1] ** 0.5), min(6, len(words))
     grids, pixels = weights.unflatten(1, (side, side)).numpy(), np.asarray(image.convert("RGB"))
     rows = -(-len(words) // columns)
-    with figure(path, 2.0 * columns, 2.4 * rows + 0.8, columns, rows) as grid:
+    caption = f"{caption}: {' '.join(words)}"
+    width = max(4.0, 2.0 * columns)
+    with slide(path, title, caption, width, 2.6 * rows, columns, rows) as grid:
         axes = grid.flatten() if hasattr(grid, "flatten") else [grid]
         for one in axes:
             one.axis("off")
         for one, word, own in zip(axes, words, grids, strict=False):
             one.imshow(pixels)
-            height, width = pixels.shape[:2]
+            high, wide = pixels.shape[:2]
             shade = 1 - own / max(float(own.max()), 1e-9)
-            bounds = (-0.5, width - 0.5, height - 0.5, -0.5)
+            bounds = (-0.5, wide - 0.5, high - 0.5, -0.5)
             one.imshow(shade * 0, cmap="gray", vmin=0, vmax=1, alpha=0.85 * shade, extent=bounds)
-            one.set_title(f"{word}\n{own.max():.0%}", fontsize=FONT_SIZE, parse_math=False)
-        axes[0].figure.suptitle(f"{title}\n{caption}: {' '.join(words)}", fontsize=FONT_SIZE, parse_math=False)
+            one.set_title(
+                f"{shorten(word, 0.9 * width / columns)}\n{own.max():.0%}", fontsize=FONT_SIZE, parse_math=False
+            )

@@ -19,7 +19,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, SEQUENTIAL, draw_weights, slide
+from hf_lecture_models.analysis.figures import (
+    COLOURS,
+    FONT_SIZE,
+    LONGEST,
+    SEQUENTIAL,
+    draw_weights,
+    label_room,
+    shorten,
+    slide,
+)
 from hf_lecture_models.analysis.text_inputs import TextInput, text_input
 from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
@@ -143,9 +152,9 @@ def save_attention_map(
     """
     weights, tokens = maps.of(layer, head), maps.text.tokens
     _refuse_many(tokens)
-    size = 0.55 * len(tokens) + 1.6
+    size, room = max(2.6, 0.55 * len(tokens) + 0.4), label_room(tokens)
     title = f"Attention in %, {which_heads(maps, layer, head)}"
-    with slide(path, title, caption(model_name, tokens), size + 1.2, size) as axes:
+    with slide(path, title, caption(model_name, tokens), size + 1.6 + 1.3 * room, size + 0.3 + 0.9 * room) as axes:
         draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, float(weights.max()))
         axes.set_ylabel("this token attends to ...")
         if len(tokens) <= _MOST_NUMBERED:
@@ -183,14 +192,13 @@ def save_attention_of_word(
     weights, tokens = maps.of(layer, head)[position].tolist(), maps.text.tokens
     _refuse_many(tokens)
     title = f"To what “{tokens[position]}” attends, {which_heads(maps, layer, head)}"
-    with slide(path, title, caption(model_name, tokens), 8.0, 0.34 * len(tokens) + 0.9) as axes:
+    with slide(path, title, caption(model_name, tokens), 8.0, 0.34 * len(tokens) + 0.9, legend=True) as axes:
         places = list(range(len(tokens)))
         axes.barh(places, [100 * weight for weight in weights], color=COLOURS[0])
         axes.axvline(100 / len(tokens), color=COLOURS[1], linestyle="--", label="all tokens alike")
-        axes.set_yticks(places, tokens, parse_math=False)
+        axes.set_yticks(places, [shorten(token, LONGEST) for token in tokens], parse_math=False)
         axes.invert_yaxis()
         axes.set_xlabel("attention weight (%)")
-        axes.legend(fontsize=FONT_SIZE, loc="lower right")
 
 
 def save_all_heads(
@@ -210,7 +218,7 @@ def save_all_heads(
         for column, one in enumerate(heads):
             picture[row * side : row * side + length, column * side : column * side + length] = one
     title = f"Attention in {'all layers and heads' if layer is None else f'the heads of layer {layer}'}"
-    cell = max(0.45, min(1.0, 9 / columns))
+    cell = max(0.5, min(1.0, 9 / columns))
     width, height = max(7.0, cell * columns + 1.2), cell * len(layers) + 0.7
     with slide(path, title, caption(model_name, maps.text.tokens), width, height) as axes:
         axes.imshow(picture.numpy(), cmap=SEQUENTIAL, vmin=0, vmax=1, interpolation="nearest")

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hf_lecture_models.analysis.figures import COLOURS, figure
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, label_room, slide, text_width
 
-_MARKERS = "osD^vP*"
+_ROW = 0.23  # inches of a row of small letters
 _CHANCE = 50.0
+_TITLE, _CAPTION = "Accuracy by phenomenon", "BLiMP; dashed line: chance"
 
 
 def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str], title: str) -> None:
@@ -24,16 +25,16 @@ def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str],
     rows = sorted(results["paradigms"].items(), key=lambda item: (item[1]["phenomenon"], item[0]))
     places = _places([row["phenomenon"] for _, row in rows])
     colours = dict(zip(sorted({row["field"] for _, row in rows}), COLOURS, strict=False))
-    with figure(path, width=8.5, height=1.2 + 0.19 * places[-1]) as axes:
+    names = [f"{row['phenomenon']}: {name}" if _first(rows, i) else name for i, (name, row) in enumerate(rows)]
+    title = f"{title}: {100 * results['summary']['accuracy']:.1f} % on average"
+    width = 6.0 + max(text_width(name, SMALL) for name in names)
+    with slide(path, title, _CAPTION, width, 1.0 + _ROW * (places[-1] + 1), legend=True) as axes:
         for field, colour in colours.items():
             mine = [(place, row) for place, (_, row) in zip(places, rows, strict=True) if row["field"] == field]
             axes.barh(
                 [place for place, _ in mine], [100 * row["accuracy"] for _, row in mine], color=colour, label=field
             )
-        names = [f"{row['phenomenon']}: {name}" if _first(rows, i) else name for i, (name, row) in enumerate(rows)]
-        _finish(axes, places, names, font=7)
-        axes.set_title(f"{title}: {100 * results['summary']['accuracy']:.1f} % on average", parse_math=False)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -30 / (70 + 14 * places[-1])), ncols=4, fontsize=8)
+        _finish(axes, places, names)
 
 
 def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -43,23 +44,23 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
         summaries: what `summarise` returns, by the model's name; at most seven.
     """
     names = ["all paradigms", *sorted({name for summary in summaries.values() for name in summary["phenomena"]})]
-    with figure(path, width=8.5, height=1.6 + 0.36 * len(names)) as axes:
+    row = max(0.45, 0.14 * len(summaries))
+    with slide(path, _TITLE, _CAPTION, 6.0 + label_room(names), 0.9 + row * len(names), legend=True) as axes:
         for number, (model, summary) in enumerate(summaries.items()):
             values = {"all paradigms": summary["accuracy"]} | summary["phenomena"]
             # Within a row the models are one below the other, so that equal values stay visible.
-            shift = (number - (len(summaries) - 1) / 2) * 0.11
+            shift = (number - (len(summaries) - 1) / 2) * 0.8 / max(7, len(summaries))
             points = [(100 * values[name], place + shift) for place, name in enumerate(names) if name in values]
             axes.plot(
                 *zip(*points, strict=True),
-                _MARKERS[number % len(_MARKERS)],
+                MARKERS[number % len(MARKERS)],
                 color=COLOURS[number % len(COLOURS)],
-                markersize=5,
+                markersize=7,
                 label=model,
             )
         for place in range(1, len(names)):
             axes.axhline(place - 0.5, color="0.85", linewidth=0.8)
-        _finish(axes, list(range(len(names))), names, font=9)
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+        _finish(axes, list(range(len(names))), names)
 
 
 def _places(groups: list[str]) -> list[float]:
@@ -74,11 +75,10 @@ def _first(rows: list[tuple[str, Any]], index: int) -> bool:
     return index == 0 or rows[index - 1][1]["phenomenon"] != rows[index][1]["phenomenon"]
 
 
-def _finish(axes: Any, places: list[Any], names: list[str], font: int) -> None:
-    axes.set_yticks(places, names, fontsize=font, parse_math=False)
+def _finish(axes: Any, places: list[Any], names: list[str]) -> None:
+    axes.set_yticks(places, names, fontsize=SMALL, parse_math=False)
     axes.set_ylim(places[-1] + 0.6, -0.6)
     axes.axvline(_CHANCE, color="0.3", linestyle="--", linewidth=1)
     axes.set_xlim(0, 100)
-    axes.set_xlabel("accuracy (%); dashed: chance")
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
+    axes.set_xlabel("accuracy (%)")
+    axes.grid(axis="x")

@@ -3,14 +3,21 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
-from hf_lecture_models.analysis.figures import figure
+import numpy as np
+
+from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, slide
+
+# A point that is this many times the quartiles' distance above the upper quartile is outside the picture.
+_FAR = 3.0
 
 
 def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], title: str) -> None:
     """Draw test bits per byte against the time of training, and the learning curves beside it.
+
+    A curve's points that are far above all others (a first epoch, mostly) are outside the axes, and the caption says
+    how many: they would press all other curves into one line.
 
         models = [
             {"title": "trigram", "seconds": 0.02, "bits_per_byte": 2.079, "curve": []},
@@ -23,19 +30,44 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
             seconds and validation bits per byte; [] for a model that is not trained in steps.
         title: above both panels.
     """
-    with figure(path, width=9.0, height=4.2 + 0.2 * ((len(models) + 2) // 3), panels=2) as (reached, curves):
+    highest, hidden = highest_shown([bits for model in models for _, bits in model["curve"]])
+    learns = any(model["curve"] for model in models)
+    caption = f"{'left: ' if learns else ''}bits per byte of the test text"
+    caption += "; right: of the validation text, as the networks learn" if learns else ""
+    if hidden:
+        caption += f"; {hidden} point{'s' if hidden > 1 else ''} above {highest:.2f} not shown"
+    with slide(path, title, caption, 11.0 if learns else 7.0, 4.6, 1 + learns, legend=True) as panels:
+        reached, curves = panels if learns else (panels, panels)
         for number, model in enumerate(models):
-            style = {"color": f"C{number}", "label": f"{model['title']}: {model['bits_per_byte']:.3f}"}
-            reached.plot([model["seconds"]], [model["bits_per_byte"]], "o", markersize=8, **style)
+            style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+            label = f"{model['title']}: {model['bits_per_byte']:.3f}"
+            # Equal results stay visible under each other: the later a model, the smaller its marker.
+            size, place = max(6, 11 - number), ([model["seconds"]], [model["bits_per_byte"]])
+            reached.plot(*place, linestyle="", markersize=size, label=label, **style)
             if model["curve"]:
-                curves.plot(*zip(*model["curve"], strict=True), "o-", color=style["color"], markersize=4)
-        reached.set_title("what each model reached on the test text", fontsize=10)
+                dash = DASHES[number % len(DASHES)]
+                curves.plot(*zip(*model["curve"], strict=True), linestyle=dash, markersize=5, **style)
+        if hidden:
+            curves.set_ylim(top=highest)
         reached.set_ylabel("bits per byte (lower is better)")
-        curves.set_title("the networks on the validation text, as they learn", fontsize=10)
         reached.set_xscale("log")
         for axes in (reached, curves):
             axes.set_xlabel("seconds of training")
-            axes.grid(alpha=0.3)
-        drawing = reached.figure
-        drawing.suptitle(fill(title, 110), fontsize=9, parse_math=False)
-        drawing.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+            axes.grid()
+
+
+def highest_shown(values: Sequence[float]) -> tuple[float, int]:
+    """Return the upper end of an axis that far points do not stretch, and the number of points above it.
+
+    >>> highest_shown([2.0, 2.1, 2.2, 2.3, 9.0])
+    (2.315, 1)
+    >>> highest_shown([2.0, 2.5])
+    (2.525, 0)
+    """
+    if not len(values):
+        return 1.0, 0
+    array = np.asarray(values, float)
+    low, high = np.quantile(array, [0.25, 0.75])
+    kept = array[array <= high + _FAR * (high - low)]
+    top = float(kept.max() + 0.05 * (kept.max() - kept.min()))
+    return round(top, 3), int((array > top).sum())

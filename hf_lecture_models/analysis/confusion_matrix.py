@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, SEQUENTIAL, slide
+from hf_lecture_models.analysis.figures import LONGEST, SEQUENTIAL, SMALL, label_room, shorten, slide, text_width
 
 _MOST_WRITTEN = 20  # classes, up to which the numbers stand in the cells
 
@@ -24,14 +24,18 @@ def save_confusion_matrix(
     names = list(classes)
     counts = [[own["predicted"][name] for name in names] for own in classes.values()]
     shares = [[count / max(1, sum(row)) for count in row] for row in counts]
-    side = 3.5 + 0.55 * min(len(names), 30)
-    with slide(path, title, caption, width=side + 1.0, height=side) as axes:
+    written = len(names) <= _MOST_WRITTEN
+    numbers = [f"{count:,}" for row in counts for count in row] if written else []
+    cell = max(0.32, *(text_width(number, SMALL) + 0.1 for number in numbers)) if numbers else 0.32
+    side, room = max(2.0, cell * len(names)), label_room(names)
+    labels = [shorten(name, LONGEST) for name in names]
+    with slide(path, title, caption, width=side + 1.2 + 1.5 * room, height=side + 1.2 + 0.8 * room) as axes:
         axes.imshow(shares, cmap=SEQUENTIAL, vmin=0.0, vmax=1.0)
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
-        axes.set_yticks(range(len(names)), names, parse_math=False)
+        axes.set_xticks(range(len(names)), labels, rotation=60, ha="right", rotation_mode="anchor", parse_math=False)
+        axes.set_yticks(range(len(names)), labels, parse_math=False)
         axes.set_xlabel("predicted class")
         axes.set_ylabel("right class")
-        for row, own in enumerate(counts) if len(names) <= _MOST_WRITTEN else ():
+        for row, own in enumerate(counts) if written else ():
             for column, count in enumerate(own):
                 colour = "white" if shares[row][column] > 0.6 else "black"
-                axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=FONT_SIZE - 2)
+                axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=SMALL)

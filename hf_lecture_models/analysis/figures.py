@@ -1,25 +1,49 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Figures as files: the parts that all share, learning curves and tables. Needs matplotlib (extra `train`)."""
+"""Figures as files: the style that all share, learning curves and tables. Needs matplotlib (extra `train`).
+
+All letters have 12 points or more at the printed size, which is the size of the file in inches: a picture of 8 inches
+that is shown 390 pixels wide has letters of 9 pixels. A caption, the title and the legend have strips of their own
+above and below the axes, so that none of them can cover another.
+"""
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 from hf_lecture_models.io.files import staged_file
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Paul Tol's "bright" scheme, whose colours differ for colour-blind eyes too."""
+MARKERS = "os^vDP*X"
+"""Markers of the first, second, ... row of a picture, which differ in print without colours too."""
+DASHES = ("-", "--", "-.", ":")
 SEQUENTIAL = "YlGnBu"
 """ColorBrewer's yellow to blue, which darkens steadily and so keeps its order in grey."""
 FONT_SIZE = 14
-"""Points of a slide's smallest letters, which can be read where the picture is shown at half its width."""
+"""Points of a slide's letters, which can be read where the picture is shown at half its width."""
+SMALL = 12
+"""Points of the smallest letters of a picture: for many labels."""
 
 # Without these, two files of the same picture would differ.
 _METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+# Of the fonts that a machine has, these draw scripts that matplotlib's own font lacks.
+_OTHER_SCRIPTS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Hiragino Sans", "Microsoft YaHei", "WenQuanYi Zen Hei"),
+    *("Noto Sans", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS", "Segoe UI Symbol"),
+)
+LONGEST = 3.0
+"""Inches to which the labels of ticks are cut, which an ellipsis shows."""
+_MOST_MARKED = 20  # points of a curve that get a marker
+_LINE = 1.3 / 72  # inches of a line of one point
+_MARGIN = 0.12  # inches at the edges of a slide
+_MOST_LINES = 4  # of a caption
+# The style is a setting of the whole process: only one figure may be drawn at a time.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @contextmanager
@@ -41,15 +65,47 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(f"drawing {path} needs matplotlib: pip install 'hf-lecture-models[train]'") from error
-    drawing = Figure(figsize=(width, height), layout="constrained")
-    yield drawing.subplots(rows, panels)
-    with staged_file(path) as stage, rc_context({"svg.hashsalt": "hf-lecture-models"}):
-        drawing.savefig(stage, dpi=120, metadata=_METADATA.get(Path(path).suffix))
+    with _ONE_AT_A_TIME, rc_context(_style()):
+        drawing = Figure(figsize=(width, height), layout="constrained")
+        yield drawing.subplots(rows, panels)
+        with staged_file(path) as stage:
+            drawing.savefig(stage, dpi=120, metadata=_METADATA.get(Path(path).suffix))
+
+
+@cache
+def _fonts() -> list[str]:
+    """Return the names of the fonts, the first of which that has a letter draws it."""
+    from matplotlib.font_manager import fontManager
+
+    there = set(fontManager.get_font_names())
+    return ["DejaVu Sans", *(name for name in _OTHER_SCRIPTS if name in there)]
+
+
+def _style() -> Any:
+    from cycler import cycler
+
+    sizes = ("font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+    return {
+        **dict.fromkeys(sizes, FONT_SIZE),
+        "font.family": _fonts(),
+        "axes.prop_cycle": cycler(color=COLOURS),
+        "axes.axisbelow": True,
+        "grid.alpha": 0.3,
+        **dict.fromkeys(("xtick.major.pad", "ytick.major.pad"), 5.0),
+        "svg.hashsalt": "hf-lecture-models",
+    }
 
 
 @contextmanager
 def slide(
-    path: str | os.PathLike[str], title: str, caption: str, width: float, height: float, panels: int = 1
+    path: str | os.PathLike[str],
+    title: str,
+    caption: str,
+    width: float,
+    height: float,
+    panels: int = 1,
+    rows: int = 1,
+    legend: bool = False,
 ) -> Iterator[Any]:
     """Yield the axes of a `figure` for a slide, with a title above, a caption below, and letters of `FONT_SIZE`.
 
@@ -58,33 +114,116 @@ def slide(
 
     Args:
         title: names what is shown.
-        caption: names the model and the text.
+        caption: names the model and the text; "": none. More than four lines of it are cut, which an ellipsis shows.
+        height: in inches, of the axes with the labels of their ticks; title, legend and caption are added.
+        legend: put all labels of all axes, each once, between the title and the axes.
     """
-    letters = int(width * 72 / (0.52 * FONT_SIZE))
-    title, caption = fill(title, letters), fill(caption, letters)
-    extra = (title.count("\n") + caption.count("\n") + 2) * 1.3 * FONT_SIZE / 72
-    with figure(path, width, height + extra, panels) as axes:
-        for one in [axes] if panels == 1 else axes:
-            one.tick_params(labelsize=FONT_SIZE)
-            for axis in (one.xaxis, one.yaxis):
-                axis.label.set_fontsize(FONT_SIZE)
-        drawing = (axes if panels == 1 else axes[0]).figure
-        drawing.suptitle(title, fontsize=FONT_SIZE + 1, parse_math=False)
-        drawing.supxlabel(caption, fontsize=FONT_SIZE, parse_math=False, color="0.25")
+    with figure(path, width, height, panels, rows) as axes:
         yield axes
+        finish_slide((axes if panels * rows == 1 else axes.flat[0]).figure, title, caption, legend)
+
+
+def finish_slide(drawing: Any, title: str, caption: str, legend: bool = False) -> None:
+    """Write title, legend and caption around the axes, and make the figure higher by their strips."""
+    width, height = map(float, drawing.get_size_inches())
+    above, below = (wrap(text, width - 2 * _MARGIN) for text in (title, caption))
+    top = _MARGIN + len(above) * _LINE * FONT_SIZE
+    room = add_legend(drawing, width) if legend else 0.0
+    bottom = _MARGIN + len(below) * _LINE * FONT_SIZE
+    height += top + room + bottom
+    drawing.set_size_inches(width, height)
+    drawing.get_layout_engine().set(rect=(0, bottom / height, 1, 1 - (top + room + bottom) / height))
+    style: dict[str, Any] = {"ha": "center", "fontsize": FONT_SIZE, "parse_math": False, "linespacing": 1.2}
+    drawing.text(0.5, 1 - 0.6 * _MARGIN / height, "\n".join(above), va="top", **style)
+    drawing.text(0.5, 0.6 * _MARGIN / height, "\n".join(below), va="bottom", color="0.25", **style)
+    for one in drawing.legends:
+        one.set_bbox_to_anchor((0.5, 1 - top / height), transform=drawing.transFigure)
+
+
+def add_legend(drawing: Any, width: float) -> float:
+    """Give the figure a legend with the labels of all axes, each once, and return the inches that it takes."""
+    handles: dict[str, Any] = {}
+    for axes in drawing.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if not handles:
+        return 0.0
+    # In sizes of the font: the line of a label is 2 wide and 0.8 from it, columns are 2 apart, lines 0.5.
+    letter = FONT_SIZE / 72
+    labels = [shorten(label, width - 2 * _MARGIN - 5 * letter) for label in handles]
+    column = max(map(text_width, labels)) + 4.8 * letter
+    columns = max(1, min(len(labels), int((width - 2 * _MARGIN) / column)))
+    options: dict[str, Any] = {"ncols": columns, "frameon": False, "borderaxespad": 0.2, "fontsize": FONT_SIZE}
+    legend = drawing.legend(handles.values(), labels, loc="upper center", **options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return (1.72 * -(-len(labels) // columns) + 0.9) * letter
+
+
+def text_width(text: str, size: float = FONT_SIZE, family: str | None = None, weight: str = "normal") -> float:
+    """Return the inches of a line of text."""
+    try:
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import text_to_path
+    except ImportError as error:
+        raise ImportError("a picture needs matplotlib: pip install 'hf-lecture-models[train]'") from error
+    font = FontProperties(family=family or _fonts(), size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def shorten(text: str, inches: float, size: float = FONT_SIZE) -> str:
+    """Return the text, or as much of its beginning as fits, with an ellipsis.
+
+    >>> shorten("the cat", 5.0), shorten("the cat", 0.4)
+    ('the cat', 'th…')
+    """
+    if text_width(text, size) <= inches:
+        return text
+    fits = next((end for end in range(len(text) - 1, 0, -1) if text_width(text[:end] + "…", size) <= inches), 0)
+    return text[:fits].rstrip() + "…"
+
+
+def wrap(text: str, inches: float, size: float = FONT_SIZE, most: int = _MOST_LINES) -> list[str]:
+    """Return the text in lines that fit; a word that is longer than a line is divided, and `most` lines are left.
+
+    >>> wrap("the cat sat on the mat", 1.2)
+    ['the cat sat', 'on the mat']
+    """
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if text_width(longer, size) <= inches:
+            lines[-1] = longer
+            continue
+        lines += [""] if lines[-1] else []
+        for letter in word:
+            if lines[-1] and text_width(lines[-1] + letter, size) > inches:
+                lines.append("")
+            lines[-1] += letter
+        if len(lines) > most:
+            break
+    if len(lines) > most:
+        lines[most - 1 :] = [shorten(lines[most - 1], inches - text_width(" …", size), size).rstrip("…") + " …"]
+    return lines if lines[0] else []
 
 
 def draw_weights(
     axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, most: float
 ) -> None:
     """Draw weights (rows, columns) from 0 to `most` as colours, with a word beside each row and above each column."""
+    rows, columns = ([shorten(word, LONGEST) for word in words] for words in (rows, columns))
     mesh = axes.pcolormesh(weights.numpy(), cmap=colours, vmin=0, vmax=most)
     words_on_top(axes, [place + 0.5 for place in range(len(columns))], columns)
     axes.set_yticks([place + 0.5 for place in range(len(rows))], rows, parse_math=False)
     axes.invert_yaxis()
-    axes.set_aspect("equal")
-    bar = axes.figure.colorbar(mesh, ax=axes, shrink=0.6, format="{x:.0%}")
-    bar.ax.tick_params(labelsize=FONT_SIZE)
+    # Of the axes' width the bar takes as much as its labels need; the cells are squares by the size of the figure.
+    width = axes.figure.get_size_inches()[0]
+    axes.figure.colorbar(mesh, ax=axes, fraction=0.25 / width, pad=0.15 / width, aspect=14, format="{x:.0%}")
+
+
+def label_room(labels: Iterable[str]) -> float:
+    """Return the inches that labels of ticks take in the direction of their letters, at most `LONGEST`."""
+    return min(LONGEST, max(map(text_width, labels), default=0.0))
 
 
 def words_on_top(axes: Any, places: Sequence[float], words: Sequence[str]) -> None:
@@ -94,7 +233,11 @@ def words_on_top(axes: Any, places: Sequence[float], words: Sequence[str]) -> No
 
 
 def save_learning_curve(
-    history: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], width: float = 7.0, height: float = 4.5
+    history: Sequence[Mapping[str, Any]],
+    path: str | os.PathLike[str],
+    width: float = 7.0,
+    height: float = 4.5,
+    title: str = "learning curve",
 ) -> None:
     """Draw the training loss and the first measure of the validation against optimiser steps.
 
@@ -106,7 +249,7 @@ def save_learning_curve(
 
     Args:
         history: rows with `step` and either `loss` (of training) or measures named `validation_...`.
-        width, height: in inches.
+        width, height: in inches, without the strips of the title and the legend.
 
     Raises:
         ValueError: the history holds nothing to draw.
@@ -116,24 +259,34 @@ def save_learning_curve(
     training, validation = _curve(history, "loss", float), _curve(history, measure, math.log if in_nats else float)
     if not training and not validation:
         raise ValueError(f"nothing to draw in {path}: no row of the history holds loss or a measure of validation")
-    with figure(path, width, height) as axes:
+    name = f"validation {measure.removeprefix('validation_').replace('_', ' ')}"
+    with slide(path, title, "", width, height, legend=True) as axes:
         other = axes if in_nats or not validation else axes.twinx()
-        lines = axes.plot(*zip(*training, strict=True), "-", label="training") if training else []
-        if validation:
-            lines += other.plot(*zip(*validation, strict=True), "o-", color="C1", label="validation", markersize=4)
+        _draw_curve(axes, training, "training", "-", 0)
+        _draw_curve(other, validation, "validation", "--", 1)
         if other is not axes:
-            other.set_ylabel(f"validation {measure.removeprefix('validation_').replace('_', ' ')}")
+            other.set_ylabel(name)
         axes.set_xlabel("optimiser steps")
         axes.set_ylabel("loss (nats per token)" if in_nats else "loss")
-        axes.grid(alpha=0.3)
-        place = (
-            {} if other is axes else {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
-        )
-        axes.legend(handles=lines, **place)
+        axes.xaxis.get_major_locator().set_params(nbins=5, integer=True, min_n_ticks=1)
+        axes.grid()
+
+
+def _draw_curve(axes: Any, points: Sequence[tuple[float, float]], label: str, dash: str, number: int) -> None:
+    if points:
+        # A curve of few points is not to be seen without markers.
+        marker = MARKERS[number] if number or len(points) <= _MOST_MARKED else None
+        style = {"color": COLOURS[number], "marker": marker, "linestyle": dash, "label": label, "linewidth": 2}
+        axes.plot(*zip(*points, strict=True), markevery=max(1, len(points) // _MOST_MARKED), **style)
 
 
 def save_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], path: str | os.PathLike[str], title: str, left: int = 1
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    path: str | os.PathLike[str],
+    title: str,
+    left: int = 1,
+    caption: str = "",
 ) -> None:
     """Draw a table of text cells as a picture; arguments and errors as in `save_learning_curve`.
 
@@ -141,20 +294,25 @@ def save_table(
 
     Args:
         left: number of columns that are aligned to the left; the others are aligned to the right.
+        caption: below the table.
     """
-    characters = sum(max(map(len, cells)) for cells in zip(columns, *rows, strict=True))
-    width = max(1.7 * len(columns), 0.085 * characters + 0.3 * len(columns))
-    with figure(path, width=width, height=0.8 + 0.35 * len(rows)) as axes:
+    cells = [[shorten(cell, 4 * LONGEST) for cell in row] for row in (columns, *rows)]
+    gap, line = 0.3, 0.33
+    widths = [max(map(text_width, column)) + gap for column in zip(*cells, strict=True)]
+    total = sum(widths)
+    with slide(path, title, caption, max(4.0, total + 2 * _MARGIN), line * len(cells) + 0.1) as axes:
         axes.axis("off")
-        axes.set_title(title, fontsize=10, parse_math=False)
-        table = axes.table(cellText=[list(row) for row in rows], colLabels=list(columns), loc="center")
-        table.auto_set_font_size(False)
-        table.set_fontsize(9)
-        table.auto_set_column_width(list(range(len(columns))))
-        table.scale(1.0, 1.4)
-        for (_, column), cell in table.get_celld().items():
-            # A word may hold dollar signs; they begin no formula.
-            cell.set_text_props(ha="left" if column < left else "right", parse_math=False)
+        axes.set_xlim(0, total)
+        axes.set_ylim(len(cells), 0)
+        axes.axhline(1, color="0.4", linewidth=1)
+        for number, row in enumerate(cells):
+            begin = 0.0
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+                place = begin + (gap / 2 if column < left else width - gap / 2)
+                side = "left" if column < left else "right"
+                # A word may hold dollar signs; they begin no formula.
+                axes.text(place, number + 0.5, cell, ha=side, va="center", fontsize=FONT_SIZE, parse_math=False)
+                begin += width
 
 
 def _curve(history: Sequence[Mapping[str, Any]], key: str, unit: Any) -> list[tuple[float, float]]:

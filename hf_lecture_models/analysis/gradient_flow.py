@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
 from hf_lecture_models.analysis.text_inputs import TextInput, text_input
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
@@ -31,7 +31,6 @@ from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 
 # Elements of h_L that are followed back at once, each in a row of the batch.
 _ROWS = 64
-_MARKERS = "osD^vP*"
 
 UNTRAINED = ", untrained"
 """Ends the name of a model with new random weights, in pictures."""
@@ -202,19 +201,17 @@ def save_gradient_flow(flows: Mapping[str, GradientFlow], path: str | os.PathLik
         raise ValueError(f"nothing to draw in {path}: give the gradient flow of one model at least")
     steps = any(flow.step_singular_values is not None for flow in flows.values())
     title = "How much the last state depends on a word, by distance" + (", and one step's Jacobian" if steps else "")
-    height = 5.0 + 0.3 * ((len(flows) + 1) // 2)
-    with slide(path, title, caption, 12.0 if steps else 8.0, height, 2 if steps else 1) as panels:
+    with slide(path, title, caption, 11.0 if steps else 8.0, 5.0, 2 if steps else 1, legend=True) as panels:
         distances = panels[0] if steps else panels
         _draw_flows(flows, distances, panels[1] if steps else None)
         distances.set_yscale("log")
-        distances.set_xlabel("distance $L - l$ in tokens")
+        distances.set_xlabel("distance $L - l$ in tokens", parse_math=True)
         distances.set_ylabel(r"$|\partial h_L / \partial u_l|$")
         if steps:
             panels[1].axhline(1, color="0.5", linewidth=1)
             panels[1].set_yscale("log")
             panels[1].set_xlabel("rank")
             panels[1].set_ylabel(r"singular values of $\partial s_l / \partial s_{l-1}$")
-        distances.figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=FONT_SIZE)
 
 
 def _draw_flows(flows: Mapping[str, GradientFlow], distances: Any, ranks: Any) -> None:
@@ -225,7 +222,7 @@ def _draw_flows(flows: Mapping[str, GradientFlow], distances: Any, ranks: Any) -
         norms = flow.norms.flip(0)
         # Zeros, of words outside the model's window, have no place on the axis.
         places = norms.nonzero()[:, 0]
-        mark = {"marker": _MARKERS[number], "markevery": max(1, len(norms) // 8), "markersize": 7}
+        mark = {"marker": MARKERS[number], "markevery": max(1, len(norms) // 8), "markersize": 7}
         distances.plot(places, norms[places], label=name, **look, **mark)
         if flow.step_singular_values is not None:
             median = flow.step_singular_values.median(0).values

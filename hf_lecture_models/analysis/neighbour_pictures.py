@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.analysis.figures import figure, save_table
+from hf_lecture_models.analysis.figures import (
+    COLOURS,
+    MARKERS,
+    SMALL,
+    figure,
+    finish_slide,
+    save_table,
+    shorten,
+    text_width,
+)
 from hf_lecture_models.analysis.neighbours import WordNeighbours, embedding_table, neighbour_rows, shown
 
-_FONT_SIZE = 8
 # Places of a label's near end beside its point, in points of the page, the nearest first.
-_AROUND = ((6, 0), (-6, 0), (5, 7), (-5, 7), (5, -7), (-5, -7), (0, 9), (0, -9))
-_PLACES = [(float(x * r), float(y * r)) for r in (1, 2, 3, 4, 6) for x, y in _AROUND]
+_AROUND = ((7, 0), (-7, 0), (6, 9), (-6, 9), (6, -9), (-6, -9), (0, 11), (0, -11))
+_PLACES = [(float(x * r), float(y * r)) for r in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18) for x, y in _AROUND]
+_FAR = 16.0  # points of the page, from which on a line joins a label and its point
+_LONGEST = 2.0  # inches of a label
+_OUTSIDE = 1e6  # the cost of a label outside the axes, which is worse than any overlap
 Box = tuple[float, float, float, float]
 
 
@@ -65,17 +77,19 @@ def save_neighbour_map(
     vectors = torch.stack([table[list(ids)].to("cpu", torch.float64).mean(0) for ids in dots])
     points, shares = principal_components(nn.functional.normalize(vectors) if metric == "cosine" else vectors)
     places = dict(zip(dots, points.tolist(), strict=True))
-    with figure(path, width=9.0, height=7.0) as axes:
-        axes.set_title(title, fontsize=10, parse_math=False)
+    measure = "vectors of length 1" if metric == "cosine" else "vectors"
+    caption = f"{which} {measure} on two principal components; large, bold: words that were asked for"
+    with figure(path, width=10.0, height=8.0) as axes:
         axes.set_xlabel(f"first principal component ({shares[0]:.0%} of the variance)")
         axes.set_ylabel(f"second principal component ({shares[1]:.0%} of the variance)")
         axes.margins(x=0.15, y=0.08)
         for found in results:
             for near in found.neighbours:
                 ends = zip(places[found.ids], places[(near.id,)], strict=True)
-                axes.plot(*ends, color=dots[found.ids].colour, linewidth=0.5, alpha=0.4)
+                axes.plot(*ends, color=dots[found.ids].colour, linewidth=0.5, alpha=0.5)
         for ids, dot in dots.items():
-            axes.plot(*places[ids], "o", color=dot.colour, markersize=7 if dot.asked else 3)
+            axes.plot(*places[ids], dot.marker, color=dot.colour, markersize=9 if dot.asked else 5)
+        finish_slide(axes.figure, title, caption)
         _write_labels(axes, places, dots)
 
 
@@ -83,22 +97,36 @@ def save_neighbour_map(
 class _Dot:
     label: str
     colour: str
+    marker: str
     asked: bool
 
 
 def _dots(results: Sequence[WordNeighbours]) -> dict[tuple[int, ...], _Dot]:
     """Return the dot of each word and neighbour, by ids; a neighbour of two words has the first word's colour."""
-    dots = {found.ids: _Dot(shown(found.word), f"C{i % 10}", asked=True) for i, found in enumerate(results)}
+    dots = {}
+    for i, found in enumerate(results):
+        look = (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
+        dots[found.ids] = _Dot(shorten(shown(found.word), _LONGEST, SMALL), *look, asked=True)
     for found in results:
+        one = dots[found.ids]
         for near in found.neighbours:
-            dots.setdefault((near.id,), _Dot(shown(near.word), dots[found.ids].colour, asked=False))
+            label = shorten(shown(near.word), _LONGEST, SMALL)
+            dots.setdefault((near.id,), _Dot(label, one.colour, one.marker, asked=False))
     return dots
 
 
 def _write_labels(axes: Any, places: dict[tuple[int, ...], list[float]], dots: dict[tuple[int, ...], _Dot]) -> None:
-    on_page = axes.transData.transform(list(places.values())) * 72 / axes.figure.dpi
-    offsets = free_places(on_page.tolist(), [dot.label for dot in dots.values()])
-    for (ids, dot), (x, y) in zip(dots.items(), offsets, strict=True):
+    # The places on the page are known once the axes have theirs.
+    axes.figure.draw_without_rendering()
+    axes.figure.set_layout_engine("none")
+    points = 72 / axes.figure.dpi
+    on_page = (axes.transData.transform(list(places.values())) * points).tolist()
+    inside = axes.get_window_extent().extents * points
+    weights = ["bold" if dot.asked else "normal" for dot in dots.values()]
+    widths = [72 * text_width(d.label, SMALL, weight=w) for d, w in zip(dots.values(), weights, strict=True)]
+    offsets = free_places(on_page, widths, tuple(inside))
+    for (ids, dot), (x, y), weight in zip(dots.items(), offsets, weights, strict=True):
+        line = {"arrowstyle": "-", "color": dot.colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 2}
         axes.annotate(
             dot.label,
             places[ids],
@@ -106,40 +134,50 @@ def _write_labels(axes: Any, places: dict[tuple[int, ...], list[float]], dots: d
             textcoords="offset points",
             ha="left" if x > 0 else "right" if x < 0 else "center",
             va="center",
-            fontsize=_FONT_SIZE,
-            fontweight="bold" if dot.asked else "normal",
-            color=dot.colour,
+            fontsize=SMALL,
+            fontweight=weight,
+            color="black",
             parse_math=False,
+            arrowprops=line if math.hypot(x, y) > _FAR else None,
         )
 
 
-def free_places(points: Sequence[Sequence[float]], texts: Sequence[str]) -> list[tuple[float, float]]:
+def free_places(
+    points: Sequence[Sequence[float]], widths: Sequence[float], inside: Box | None = None
+) -> list[tuple[float, float]]:
     """Return a place for each label: the nearest that covers no point and no earlier label, or the least covered.
 
     Args:
         points: (labels, 2), the labelled points in points of the page.
-        texts: the labels.
+        widths: of the labels, in points of the page.
+        inside: left, lower, right and upper end of the area in which labels should be.
 
     Returns:
         Each label's distance from its point; a label right of its point begins there, one left of it ends there.
     """
     taken: list[Box] = [(x - 2, y - 2, x + 2, y + 2) for x, y in points]
     chosen = []
-    for point, text in zip(points, texts, strict=True):
-        boxes = [_box(point, place, text) for place in _PLACES]
+    for point, width in zip(points, widths, strict=True):
+        boxes = [_box(point, place, width) for place in _PLACES]
         covered = [sum(_overlap(box, other) for other in taken) for box in boxes]
+        if inside is not None:
+            covered = [own + _outside(box, inside) for own, box in zip(covered, boxes, strict=True)]
         best = covered.index(min(covered))
         taken.append(boxes[best])
         chosen.append(_PLACES[best])
     return chosen
 
 
-def _box(point: Sequence[float], place: tuple[float, float], text: str) -> Box:
-    # A letter is about 0.6 of the font's size wide, a line 1.2 high.
-    width, height = 0.6 * _FONT_SIZE * len(text), 1.2 * _FONT_SIZE
-    x, y = point[0] + place[0], point[1] + place[1]
+def _box(point: Sequence[float], place: tuple[float, float], width: float) -> Box:
+    # A line is 1.2 times as high as its letters.
+    height, (x, y) = 1.2 * SMALL, (point[0] + place[0], point[1] + place[1])
     left = x if place[0] > 0 else x - width if place[0] < 0 else x - width / 2
     return left, y - height / 2, left + width, y + height / 2
+
+
+def _outside(box: Box, area: Box) -> float:
+    fits = area[0] <= box[0] and area[1] <= box[1] and box[2] <= area[2] and box[3] <= area[3]
+    return 0.0 if fits else _OUTSIDE
 
 
 def _overlap(one: Box, other: Box) -> float:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
-
-_MARKERS = "os^vDP*X"
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
 
 
 def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], caption: str) -> None:
@@ -32,13 +30,13 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
             raise ValueError(f"{row['title']} has a perplexity, gain or error that is not finite, so it has no place")
     families = list(dict.fromkeys(row["family"] for row in rows))
     title = "Do better language models predict people better?"
-    with slide(path, title, caption, width=11.5, height=5.5) as axes:
+    with slide(path, title, caption, width=9.0, height=5.5, legend=True) as axes:
         for number, row in enumerate(rows):
             axes.errorbar(
                 [row["perplexity"]],
                 [1000 * row["gain"]],
                 [1000 * row["error"]],
-                fmt=_MARKERS[number % len(_MARKERS)],
+                fmt=MARKERS[number % len(MARKERS)],
                 color=COLOURS[families.index(row["family"]) % len(COLOURS)],
                 label=row["title"],
                 capsize=3,
@@ -47,5 +45,4 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
         axes.axhline(0, color="0.4", linestyle="--", linewidth=1)
         axes.set_xlabel("perplexity of the words that are compared (lower is better)")
         axes.set_ylabel("gain per word (1/1000 nat)")
-        axes.grid(alpha=0.3)
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=FONT_SIZE, frameon=False)
+        axes.grid()

@@ -18,15 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide, text_width
 from hf_lecture_models.analysis.neighbours import shown
 from hf_lecture_models.analysis.text_inputs import check_text
 from hf_lecture_models.tokenization.lattices import Lattices
 
 _MOST_ROWS = 40
 _MOST_ALTERNATIVES = 10
-# Inches of a letter of a monospaced font, which is 0.61 of its size wide.
-_LETTER = 0.61 * FONT_SIZE / 72
+_GAP = 0.15  # inches between symbols
 
 
 @dataclass(frozen=True)
@@ -238,20 +237,24 @@ def save_segmentation(
     if not 0 < len(rows) <= _MOST_ROWS:
         raise ValueError(f"{len(rows)} rows do not make a picture that can be read; at most {_MOST_ROWS}: fewer words")
     widest = max(_width(step.symbols) for step in rows if step is not None)
-    letters = widest + 2 + max(len(step.rule) for step in rows if step is not None)
+    whole = widest + 2 * _GAP + max(text_width(step.rule) for step in rows if step is not None)
     with slide(
-        path, f"How {tokenizer_name} segments, step by step", text, max(6.0, letters * _LETTER), 0.36 * len(rows)
+        path, f"How {tokenizer_name} segments, step by step", text, max(6.0, whole + _GAP), 0.36 * len(rows)
     ) as axes:
         axes.axis("off")
-        axes.set_xlim(0, letters)
+        axes.set_xlim(0, max(6.0 - _GAP, whole))
         axes.set_ylim(len(rows), 0)
         for row, step in enumerate(rows):
             if step is not None:
-                _draw_step(axes, row + 0.5, step, widest + 2)
+                _draw_step(axes, row + 0.5, step, widest + 2 * _GAP)
 
 
 def _width(symbols: Iterable[str]) -> float:
-    return sum(len(shown(symbol)) + 1.5 for symbol in symbols)
+    return sum(_box_width(symbol) + _GAP / 2 for symbol in symbols)
+
+
+def _box_width(symbol: str) -> float:
+    return text_width(shown(symbol)) + _GAP
 
 
 def _draw_step(axes: Any, y: float, step: SegmentationStep, right: float) -> None:
@@ -259,12 +262,12 @@ def _draw_step(axes: Any, y: float, step: SegmentationStep, right: float) -> Non
 
     x = 0.0
     for index, symbol in enumerate(step.symbols):
-        width = len(shown(symbol)) + 1.0
+        width = _box_width(symbol)
         is_new = index in step.new
         axes.add_patch(
             Rectangle((x, y - 0.4), width, 0.8, facecolor=COLOURS[0] if is_new else "white", edgecolor="0.4")
         )
-        style: dict[str, Any] = {"ha": "center", "family": "monospace", "color": "white" if is_new else "black"}
+        style: dict[str, Any] = {"ha": "center", "color": "white" if is_new else "black"}
         axes.text(x + width / 2, y, shown(symbol), va="center", fontsize=FONT_SIZE, parse_math=False, **style)
-        x += width + 0.5
+        x += width + _GAP / 2
     axes.text(right, y, step.rule, va="center", fontsize=FONT_SIZE, color="0.25", parse_math=False)

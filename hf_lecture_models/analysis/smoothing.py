@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, LONGEST, label_room, shorten, slide
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 _MOST_GROUPS = 6
+# In print without colours the groups still differ; the two of most probability, the first and the last, mostly do so.
+_HATCHES = ("", "//", "", "\\\\", "..", "xx")
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[5])
 
 
@@ -148,24 +150,23 @@ def save_smoothing(groups: Mapping[str, Sequence[WordGroup]], path: str | os.Pat
         raise ValueError(
             f"{len(first)} groups of words do not make a picture; give 0 to {_MOST_GROUPS - 1} words of context"
         )
-    height = 0.55 * len(groups) + 0.4 * len(first) + 0.6
+    labels = [f"{part.name} ({len(part.words):,})" for part in first]
+    width = 9.0 + label_room(groups)
     title = "Where the probability of the next word goes"
-    with slide(path, title, caption, 9.0 + 0.1 * max(map(len, groups)), height) as axes:
+    with slide(path, title, caption, width, 0.55 * len(groups) + 0.6, legend=True) as axes:
         for row, parts in enumerate(groups.values()):
             left = 0.0
-            for colour, part in zip(COLOURS, parts, strict=False):
-                axes.barh(row, part.share, left=left, color=colour, edgecolor="white", height=0.7)
-                if part.share >= 0.06:
-                    style = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
+            for colour, hatch, label, part in zip(COLOURS, _HATCHES, labels, parts, strict=False):
+                look = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "label": label}
+                axes.barh(row, part.share, left=left, height=0.7, **look)
+                if part.share >= 0.07:
+                    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
+                    style["bbox"] = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
                     ink = "white" if colour in _DARK else "black"
                     axes.text(left + part.share / 2, row, f"{part.share:.2f}", color=ink, **style)
                 left += part.share
         axes.set_xlim(0, 1)
         axes.set_ylim(len(groups) - 0.5, -0.5)
-        axes.set_yticks(range(len(groups)), list(groups), parse_math=False)
+        axes.set_yticks(range(len(groups)), [shorten(name, LONGEST) for name in groups], parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
-        labels = [f"{part.name} ({len(part.words):,})" for part in first]
-        patches = [axes.barh(-9, 0, color=colour) for colour, _ in zip(COLOURS, first, strict=False)]
-        axes.legend(
-            patches, labels, loc="upper center", bbox_to_anchor=(0.45, -0.12), frameon=False, fontsize=FONT_SIZE
-        )
+        axes.set_xlabel("probability")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, SEQUENTIAL, slide, words_on_top
+from hf_lecture_models.analysis.figures import FONT_SIZE, LONGEST, SEQUENTIAL, label_room, shorten, slide, words_on_top
 
 _MOST_WORDS = 30
 # The surprisal of a word in a million; cells with more bits are equally dark.
@@ -35,9 +35,9 @@ def save_surprisal(
     import matplotlib
 
     colours = matplotlib.colormaps[SEQUENTIAL]
-    longest = max(map(len, bits))
-    width = 0.72 * (len(words) + 1.4) + 0.12 * longest
-    height = 0.5 * len(bits) + 0.12 * max(map(len, words)) + 0.2
+    room = label_room(words)
+    width = 0.72 * (len(words) + 1.4) + label_room(bits) + 0.5 + 0.5 * room
+    height = 0.5 * len(bits) + 0.9 * room + 0.5
     with slide(path, "Surprisal of each word in bits (−log₂ P)", caption, max(7.0, width), height) as axes:
         for row, values in enumerate(bits.values()):
             for column, value in enumerate(values):
@@ -50,8 +50,10 @@ def save_surprisal(
         axes.set_xlim(0, len(words) + 1.4)
         axes.set_ylim(len(bits), 0)
         places = [*(place + 0.5 for place in range(len(words))), len(words) + 0.9]
-        words_on_top(axes, places, [*words, "sum"])
-        axes.set_yticks([row + 0.5 for row in range(len(bits))], list(bits), parse_math=False)
+        words_on_top(axes, places, [*(shorten(word, LONGEST) for word in words), "sum"])
+        axes.set_yticks(
+            [row + 0.5 for row in range(len(bits))], [shorten(name, LONGEST) for name in bits], parse_math=False
+        )
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
 

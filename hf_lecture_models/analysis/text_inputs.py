@@ -19,7 +19,7 @@ class TextInput:
 
     Attributes:
         inputs: arguments of the model's `forward`, each (1, seq), on its device.
-        tokens: as the tokenizer prints them, with the template's.
+        tokens: as the tokenizer prints them, with the template's; an unknown word as the text has it.
         special: True for a token of the template.
     """
 
@@ -73,4 +73,18 @@ def text_input(model: Any, tokenizer: Any, text: str, text_pair: str | None = No
     known = signature(model.forward).parameters
     inputs = {name: value.to(model.device) for name, value in encoded.items() if name in known}
     tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
-    return TextInput(inputs, tuple(map(shown, tokens)), tuple(special))
+    words = _unknown_words(tokenizer, text, text_pair, inputs["input_ids"][0].tolist())
+    return TextInput(inputs, tuple(shown(words.get(i, token)) for i, token in enumerate(tokens)), tuple(special))
+
+
+def _unknown_words(tokenizer: Any, text: str, text_pair: str | None, ids: list[int]) -> dict[int, str]:
+    """Return by their places the words of the texts that the tokenizer maps to its unknown token."""
+    unknown = [place for place, id_ in enumerate(ids) if id_ == tokenizer.unk_token_id]
+    if not unknown or not tokenizer.is_fast:
+        return {}
+    encoded = tokenizer(text, text_pair, return_offsets_mapping=True, verbose=False)
+    texts, offsets, sources = (text, text_pair or ""), encoded["offset_mapping"], encoded.sequence_ids()
+    found = {
+        place: texts[sources[place]][slice(*offsets[place])].strip() for place in unknown if sources[place] in (0, 1)
+    }
+    return {place: word for place, word in found.items() if word}

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from hf_lecture_models.cli.io import as_they_come, load_language_model, stdin_lines
 from hf_lecture_models.data.row_writer import row_writer
 from hf_lecture_models.data.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
 from hf_lecture_models.evaluation.filtering import PerplexityLimits, fraction_threshold, text_perplexities
 from hf_lecture_models.io.files import check_writable, staged_file
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 
 _Scored = Iterable[tuple[RowChunk, np.ndarray]]
@@ -70,8 +70,8 @@ def run(
 
 def _with_bar(source: TextRows, hidden: bool = False) -> Iterator[RowChunk]:
     """Yield the chunks, with a progress bar on a terminal; `hidden` if kept rows are printed on the same one."""
-    silent = True if hidden and sys.stdout.isatty() else None
-    with tqdm(unit=" texts", unit_scale=True, desc="scoring", disable=silent) as bar:
+    silent = hidden and sys.stdout.isatty()
+    with ProgressBar(unit=" texts", unit_scale=True, desc="scoring", shown=not silent) as bar:
         for chunk in source:
             yield chunk
             bar.update(len(chunk.texts))

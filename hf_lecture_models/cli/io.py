@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.loading import load_model, short_names
 from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
@@ -27,6 +28,8 @@ def line_chunks(
 ) -> Iterator[list[str]]:
     """Yield the lines of the files in lists; lines of standard input (`-`) are yielded as soon as they come in.
 
+    The number of lines is shown as the progress, unless results are printed on the same terminal.
+
     Args:
         before: lines to yield first, as a list of their own.
         between_files: a line to add after each file.
@@ -34,15 +37,19 @@ def line_chunks(
     if before:
         yield before
     size = _BATCHES_PER_CHUNK * batch_size
-    for file in files:
-        if file == "-":
-            yield from as_they_come(stdin_lines(), size)
-        else:
-            lines = read_texts(file)
-            while chunk := list(islice(lines, size)):
+    with ProgressBar(desc="reading", unit=" lines", shown=not sys.stdout.isatty()) as bar:
+        for file in files:
+            for chunk in as_they_come(stdin_lines(), size) if file == "-" else _file_chunks(file, size):
                 yield chunk
-        if between_files is not None:
-            yield [between_files]
+                bar.update(len(chunk))
+            if between_files is not None:
+                yield [between_files]
+
+
+def _file_chunks(file: str, size: int) -> Iterator[list[str]]:
+    lines = read_texts(file)
+    while chunk := list(islice(lines, size)):
+        yield chunk
 
 
 def stdin_lines(keep_ends: bool = False) -> Iterator[str]:

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline, set_seed
 from transformers.utils import logging
 
 from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.progress import hide_other_bars
 
 
 def reload_in_fresh_process(folders: dict[str, Path], prompt: str, pairs: list[list[str]]) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def reload_in_fresh_process(folders: dict[str, Path], prompt: str, pairs: list[l
 def use_saved_models(folders: dict[str, str], prompt: str, pairs: list[list[str]]) -> dict[str, Any]:
     """Complete the prompt and rank each of the pairs with every model; `folders` are by the model's name."""
     logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    hide_other_bars()
     found: dict[str, Any] = {}
     ranking: Any = "sentence-ranking"  # the stubs of pipeline() list the library's own tasks only
     for name, folder in folders.items():

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers.utils import logging
 
 from hf_lecture_models.analysis.comparison_chart import save_comparison
 from hf_lecture_models.comparison.baselines import Baseline, Comparison
@@ -31,6 +30,7 @@ from hf_lecture_models.comparison.report import (
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
+from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 
 
@@ -49,7 +49,7 @@ def run_comparison(comparison: Comparison, folder: Path, progress: Path | None =
         progress: a file that lists the finished models, so that an interrupted comparison continues after them.
     """
     start = time.perf_counter()
-    logging.disable_progress_bar()
+    hide_other_bars()
     results = describe(comparison)
     print(headline(results), flush=True)
     before = _read_progress(progress)

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from tqdm.auto import tqdm
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
@@ -35,6 +34,7 @@ from hf_lecture_models.evaluation.scoring import (
     score_rows,
     split_stream,
 )
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
 Cache = UnigramCache | ContinuousCache
@@ -128,7 +128,7 @@ def adapt_stream(
     predicted[:1] &= known > 0  # nothing predicts the first token of a stream
     with evaluation_mode(model), torch.no_grad():
         reader = _Reader(model, dynamic, any(cache.needs_states for cache in caches), state.weights)
-        with tqdm(total=len(ids), unit="token", unit_scale=True, desc="scoring", disable=not progress) as bar:
+        with ProgressBar(total=len(ids), unit="token", unit_scale=True, desc="scoring", shown=progress) as bar:
             log_probs, after = _read_windows(reader, caches, tokens, predicted, state, bar)
     return log_probs[known:], after
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.io.progress import ProgressBar
+
 # Questions in one call of the tokenizer; the Rust library holds a hundred bytes or more per token until it returns.
 _CHUNK = 256
 
@@ -134,7 +136,7 @@ def _encoded(
     """Yield windows, each with the place of its question and text among the pairs."""
     question_first = tokenizer.padding_side == "right"
     cutting = {"truncation": "only_second" if question_first else "only_first", "max_length": max_length}
-    for begin in range(0, len(pairs), _CHUNK):
+    for begin in ProgressBar(range(0, len(pairs), _CHUNK), desc="answering", unit="batch"):
         sides = [list(side) for side in zip(*pairs[begin : begin + _CHUNK], strict=True)]
         encoded = tokenizer(
             *(sides if question_first else sides[::-1]),

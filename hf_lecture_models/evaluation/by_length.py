@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import torch
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.io.progress import ProgressBar
 
 Row = TypeVar("Row")
 Prediction = TypeVar("Prediction")
@@ -35,7 +36,7 @@ def predict_by_length(
     order = sorted(range(len(rows)), key=list(map(length, rows)).__getitem__)
     found: list[Any] = [None] * len(rows)
     with evaluation_mode(model):
-        for start in range(0, len(order), batch_size):
+        for start in ProgressBar(range(0, len(order), batch_size), desc="predicting", unit="batch"):
             batch = order[start : start + batch_size]
             for place, prediction in zip(batch, predict([rows[place] for place in batch]), strict=True):
                 found[place] = prediction

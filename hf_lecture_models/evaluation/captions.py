@@ -19,6 +19,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.alignment import Alignment, words_of
 from hf_lecture_models.evaluation.translation import pad_rows, start_of, until_end
+from hf_lecture_models.io.progress import ProgressBar
 
 _LONGEST = 64
 """The most tokens of a caption, unless the model has a lower limit."""
@@ -79,7 +80,7 @@ def caption_pixels(
             raise ValueError(f"{name} is {value!r}; it must be an integer from 1 to {largest}")
     found: list[list[Caption]] = []
     with evaluation_mode(model):
-        for batch in pixel_values.split(batch_size):
+        for batch in ProgressBar(pixel_values.split(batch_size), desc="writing captions", unit="batch"):
             found += _caption_batch(model, tokenizer, batch, most, options)
     return found
 

@@ -29,11 +29,11 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from tqdm.auto import tqdm
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.scoring import encode_stream
+from hf_lecture_models.io.progress import ProgressBar
 
 Weights = Mapping[str, Tensor]
 
@@ -194,7 +194,7 @@ def gradient_rms(
     random, learner = np.random.default_rng(seed), AdaptedCopy(model, DynamicEvaluation(0.0))
     squares = {name: torch.zeros_like(tensor) for name, tensor in learner.trained.items()}
     with evaluation_mode(learner.model), learning():
-        for _ in tqdm(range(batches), desc="gradients", disable=not progress):
+        for _ in ProgressBar(range(batches), desc="gradients", shown=progress):
             places = random.integers(0, len(stream) - length, batch_size)[:, None] + np.arange(length)
             losses = _losses(learner.model, stream[places], stream[places + 1])[predicted[places + 1].flatten()]
             for name, gradient in learner.gradients(losses).items():

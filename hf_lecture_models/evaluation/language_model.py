@@ -15,6 +15,7 @@ from hf_lecture_models.evaluation.adaptation import describe, score_adapted
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
+from hf_lecture_models.io.progress import ProgressBar
 
 CHUNK = 4096
 """Texts scored together: enough to sort by length, few enough to hold."""
@@ -139,7 +140,7 @@ def evaluate_language_model(
     texts: Iterable[str],
     stream: bool = False,
     batch_size: int = 64,
-    progress: bool = False,
+    progress: bool = True,
     segmentations: str = "best",
     adaptation: Any = (),
 ) -> dict[str, Any]:
@@ -172,10 +173,19 @@ def evaluate_language_model(
     is_plain = segmentations == "best" and adaptation == ()
     score = (score_stream if stream else score_texts) if is_plain else _scorer(segmentations, stream, adaptation)
     sums = PerplexityAccumulator(model, tokenizer, stream)
-    for chunk in [list(texts)] if stream else text_chunks(texts):
+    for chunk in _chunks(texts, stream, progress):
         for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
             sums.add(one)
     return sums.measures() | ({} if adaptation == () else {"adaptation": describe(adaptation)})
+
+
+def _chunks(texts: Iterable[str], stream: bool, progress: bool) -> Iterator[list[str]]:
+    """Yield the texts in lists, all at once for a stream, with a report of the progress."""
+    total = len(texts) if isinstance(texts, Sequence) else None
+    with ProgressBar(total=total, desc="evaluating", unit=" texts", shown=progress) as bar:
+        for chunk in [list(texts)] if stream else text_chunks(texts):
+            yield chunk
+            bar.update(len(chunk))
 
 
 def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., Sequence[TextScore]]:

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, checked, rows_at_once, score_rows
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
@@ -173,7 +173,7 @@ def _sums(
 ) -> np.ndarray:
     """Return (texts,), ln of the sum over all segmentations, for a model that reads `context` tokens."""
     found = [np.zeros(0)]
-    bar = tqdm(total=len(texts), unit="text", desc="summing", disable=not progress)
+    bar = ProgressBar(total=len(texts), unit="text", desc="summing", shown=progress)
     for chunk in _chunks(texts):
         found.append(_sum_chunk(model, tokenizer.lattices(chunk), context, start_token_id(tokenizer), end))
         bar.update(len(chunk))

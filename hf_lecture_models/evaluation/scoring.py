@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
-from tqdm.auto import tqdm
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
+from hf_lecture_models.io.progress import ProgressBar
 
 # At most so many logits are computed at once (float32: 64 MB, and as much again in the softmax).
 _MAX_LOGITS = 2**24
@@ -274,7 +274,7 @@ def score_rows(
             results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
             jobs += windows(length, limit.longest, limit.overlap, index)
-    bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
+    bar = ProgressBar(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", shown=progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
         scores = _score_batch(
@@ -344,7 +344,7 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
     """
     # One array for all: a small one for each segment would keep the memory of its logits from being used again.
     scores, cache, before = np.empty(len(row) - 1), None, None
-    for start in tqdm(range(0, len(row), segment), unit="segment", desc="scoring", disable=not progress):
+    for start in ProgressBar(range(0, len(row), segment), unit="segment", desc="scoring", shown=progress):
         ids = torch.from_numpy(row[None, start : start + segment]).to(model.device)
         output = model(input_ids=ids, past_key_values=cache, use_cache=True)
         cache, logits = output.past_key_values, output.logits[0].float()  # (seq, vocab)

@@ -13,6 +13,7 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -101,7 +102,7 @@ def translate_encoded(
     order = sorted(range(len(rows)), key=list(map(len, rows)).__getitem__, reverse=True)
     found: list[Any] = [None] * len(rows)
     with evaluation_mode(model):
-        for first in range(0, len(order), batch_size):
+        for first in ProgressBar(range(0, len(order), batch_size), desc="translating", unit="batch"):
             places = order[first : first + batch_size]
             batch = _translate_batch(model, tokenizer, target, [rows[p] for p in places], max_new_tokens, options)
             for place, translations in zip(places, batch, strict=True):

@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from tqdm.auto import tqdm
 from transformers import GenerationConfig
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit
+from hf_lecture_models.io.progress import ProgressBar
 
 # Tokens whose probabilities are summed first.
 _BLOCK = 128
@@ -68,7 +68,7 @@ def sample_texts(
     end_ids(tokenizer)  # an error if texts cannot end
     check_tokenizer(model, tokenizer)
     draw = _streams if ContextLimit.of(model).carries_state else _apart
-    with evaluation_mode(model), tqdm(total=tokens, unit="token", unit_scale=True, disable=not progress) as bar:
+    with evaluation_mode(model), ProgressBar(total=tokens, unit="token", unit_scale=True, shown=progress) as bar:
         found = draw(model, tokenizer, tokens, min(rows, tokens), longest, seed, bar)
     return tokenizer.batch_decode(found, clean_up_tokenization_spaces=False)
 

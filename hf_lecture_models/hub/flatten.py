@@ -15,7 +15,7 @@ from pathlib import Path
 
 PACKAGE = "hf_lecture_models"
 # What the base install brings; the loader asks for everything that a file imports, wherever it stands.
-_INSTALLED = frozenset({"torch", "transformers", "numpy", "huggingface_hub", "safetensors", "tokenizers"})
+_INSTALLED = frozenset({"torch", "transformers", "numpy", "huggingface_hub", "safetensors", "tokenizers", "tqdm"})
 # The loader's own idea of a relative import (transformers 5.23, dynamic_module_utils.get_relative_imports).
 _LOADER_IMPORTS = (
     re.compile(r"^\s*import\s+\.(\S+)\s*$", re.MULTILINE),

@@ -21,6 +21,7 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
@@ -178,7 +179,7 @@ def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
     with evaluation_mode(model):
         # Rows of similar length come together.
         order = rows.lengths.argsort(kind="stable")
-        for start in range(0, len(order), _EVALUATION_ROWS):
+        for start in ProgressBar(range(0, len(order), _EVALUATION_ROWS), desc="evaluating", unit="batch"):
             batch = rows(order[start : start + _EVALUATION_ROWS])
             outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
             count = batch.num_items // 2

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+from transformers.utils.logging import set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import log_once, signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
@@ -65,7 +66,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
         description: the description of the script for `--help`.
     """
     logging.basicConfig(level=logging.WARNING)
-    disable_progress_bar()  # the bars of loading and saving; training has its own
+    hide_other_bars()  # those of loading and saving
     set_verbosity_error()  # the task itself logs in one line which weights are new
     try:
         with signals_as_exceptions():

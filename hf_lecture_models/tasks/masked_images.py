@@ -16,6 +16,7 @@ from hf_lecture_models.batches.pixels import Augmentation, Normalization
 from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read_images
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_VIT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.images import image_processor_for, pixels_for, refuse_tokenizer
@@ -147,7 +148,7 @@ def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
     generator = np.random.default_rng(MASKING_SEED)
     with evaluation_mode(model):
         loss = right = patches = 0.0
-        for start in range(0, len(images), _EVALUATION_IMAGES):
+        for start in ProgressBar(range(0, len(images), _EVALUATION_IMAGES), desc="evaluating", unit="batch"):
             rows = np.arange(start, min(start + _EVALUATION_IMAGES, len(images)))
             batch = images.draw(rows, generator).to_batch(slice(None))
             inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}

@@ -22,6 +22,7 @@ from hf_lecture_models.batches.masked import IS_RANDOM, MaskedBatches, MaskedTex
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.inputs import encode_inputs
@@ -166,7 +167,7 @@ def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> di
     with evaluation_mode(model):
         sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
         targets = 0
-        for start in range(0, len(texts), _EVALUATION_ROWS):
+        for start in ProgressBar(range(0, len(texts), _EVALUATION_ROWS), desc="evaluating", unit="batch"):
             rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
             for first in range(0, len(rows.inputs), size):
                 batch = rows.to_batch(slice(first, first + size))

@@ -20,6 +20,7 @@ from hf_lecture_models.batches.documents import RULES, encode_documents
 from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.evaluation.translation import longest_side, start_of
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
@@ -157,7 +158,7 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         width = texts.noise.lengths(int(texts.lengths.max()))[1] + len(texts.before) + len(texts.after)
         size = max(1, min(64, _MOST_LOGITS // (width * model.config.vocab_size)))
         sums = np.zeros(3)  # nats, right tokens, tokens
-        for start in range(0, len(texts), size):
+        for start in ProgressBar(range(0, len(texts), size), desc="evaluating", unit="batch"):
             rows = range(start, min(start + size, len(texts)))
             pairs = [texts.draw(row, np.random.default_rng((NOISE_SEED, row + 1))) for row in rows]
             batch = collate_pairs(pairs, len(pairs), start_of(model), tokenizer.pad_token_id)

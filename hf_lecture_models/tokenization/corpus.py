@@ -56,9 +56,7 @@ class EncodedCorpus:
         return iter(np.split(self.ids, np.cumsum(self.lengths)[:-1]) if len(self.lengths) else ())
 
 
-def encode_corpus(
-    tokenizer: Any, texts: Iterable[str], progress: bool = False, desc: str = "encoding"
-) -> EncodedCorpus:
+def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, desc: str = "encoding") -> EncodedCorpus:
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this

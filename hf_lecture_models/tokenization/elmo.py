@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
-from transformers.utils import logging
 
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.saved_json import check_tokenizer_files
 from hf_lecture_models.tokenization.train_options import check_train_options
 
@@ -178,7 +178,7 @@ class ElmoTokenizer(PythonBackend):
         tokenizer = cls(max_characters_per_token=max_characters_per_token, **kwargs)
         if texts is not None:
             # disable=None: silent unless standard error is a terminal.
-            bar = logging.tqdm(texts, desc="counting words", unit=" texts", disable=None if progress else True)
+            bar = ProgressBar(texts, desc="counting words", unit=" texts", shown=progress)
             counts = Counter(word for text in bar for word in _WORD.findall(text))
             found = [word for word, count in counts.items() if count >= min_count and word not in special]
             words = sorted(sorted(found), key=counts.__getitem__, reverse=True)

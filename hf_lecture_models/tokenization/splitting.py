@@ -18,7 +18,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
+
+from hf_lecture_models.io.progress import ProgressBar
 
 # Unicode's property White_Space, which Rust splits at.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -168,7 +169,7 @@ def chunk_texts(
     chunk: list[str] = []
     size = 0
     # disable=None: silent unless standard error is a terminal.
-    with tqdm(total=total, desc=desc, unit=" texts", unit_scale=True, disable=None if progress else True) as bar:
+    with ProgressBar(total=total, desc=desc, unit=" texts", unit_scale=True, shown=progress) as bar:
         for position, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts must hold str only, but text {position} (from 0) is a {_kind(text)}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer
-from tqdm.auto import tqdm
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.backend import LectureTokenizer
 from hf_lecture_models.tokenization.splitting import flatten_ids
 
@@ -48,7 +48,7 @@ class SubwordTokenizer(LectureTokenizer):
 
 def learning_bar(items: Iterable[Any], limit: int | None, description: str, progress: bool) -> Iterable[Any]:
     """Return the items with a bar of their number, which is silent unless standard error is a terminal."""
-    return tqdm(items, total=limit, desc=description, disable=None if progress else True)
+    return ProgressBar(items, total=limit, desc=description, shown=progress)
 
 
 def set_unknown(form: str, options: dict[str, Any]) -> None:

@@ -27,8 +27,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.lattices import Lattices
 
 # The least expected count of a symbol, so that no p is 0.
@@ -97,7 +97,7 @@ def _prune(
     is_symbol = np.array([len(piece) == 1 for piece in pieces])
     probabilities = seeds.counts / seeds.counts.sum()
     # disable=None: silent unless standard error is a terminal.
-    with tqdm(total=len(pieces) - size, desc="pruning pieces", disable=None if progress else True) as bar:
+    with ProgressBar(total=len(pieces) - size, desc="pruning pieces", shown=progress) as bar:
         while True:
             is_last = len(pieces) <= size
             for _ in range(_LAST_ITERATIONS if is_last else _SUB_ITERATIONS):

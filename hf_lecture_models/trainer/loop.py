@@ -37,6 +37,7 @@ from torch import nn
 from transformers.utils.logging import is_progress_bar_enabled
 
 from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.progress import no_progress
 from hf_lecture_models.io.runs import received_signals, run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
@@ -139,7 +140,7 @@ def train(
         raise ValueError("output_dir is empty; name a folder")
     folder = Path(output_dir).absolute()
     accelerator = _make_accelerator(recipe, folder)
-    with run_lock(folder) if accelerator.is_main_process else nullcontext():
+    with run_lock(folder) if accelerator.is_main_process else no_progress(), no_progress(quiet):
         steps, per_epoch = _total_steps(recipe, batches), batches.steps_per_epoch
         metric = "loss" if evaluation is None else evaluation.metric
         with closing(Reporter(accelerator, folder, recipe, steps, per_epoch, metric, items_name, quiet)) as reporter:
@@ -348,7 +349,7 @@ class _Run:
         period = recipe.evaluate_every or self.batches.steps_per_epoch
         due = last or (period > 0 and progress.step % period == 0)
         save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
-        if last or progress.step % recipe.log_every == 0:
+        if last or progress.step % recipe.history_period(self.total_steps) == 0:
             rate = float(self.optimizer.param_groups[0]["lr"])
             mean = progress.interval_loss / max(1, progress.interval_items)
             self.reporter.record(progress, {"loss": mean, "learning_rate": rate})

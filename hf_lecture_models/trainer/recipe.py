@@ -7,6 +7,8 @@ from typing import Any
 
 from hf_lecture_models.io.recipe import Recipe, default_of, setting
 
+_MOST_BETWEEN, _LEAST_ENTRIES = 100, 20  # of the history, where the recipe does not say
+
 
 @dataclasses.dataclass(kw_only=True)
 class TrainingRecipe(Recipe):
@@ -47,7 +49,9 @@ class TrainingRecipe(Recipe):
 
     save_every: int = setting(0, "steps between checkpoints; 0: at each evaluation", free=True, least=0)
     keep_checkpoints: int = setting(2, "checkpoints to keep", free=True, least=1)
-    log_every: int = setting(50, "steps between entries in the history", free=True, least=1)
+    log_every: int | None = setting(
+        None, "steps between entries in the history; null: 100, or fewer for 20 entries at least", free=True, least=1
+    )
     report_to: str = setting(
         "none", "experiment tracker", choices=("none", "tensorboard", "trackio", "wandb"), free=True
     )
@@ -60,6 +64,14 @@ class TrainingRecipe(Recipe):
         for name in ("adam_beta1", "adam_beta2"):
             if getattr(self, name) >= 1:
                 raise ValueError(f"recipe: {name} must be below 1, not {getattr(self, name)}")
+
+    def history_period(self, total_steps: int) -> int:
+        """Return the steps between entries in the history: `log_every`, or so many that a short run has 20 entries.
+
+        >>> [TrainingRecipe().history_period(steps) for steps in (7, 200, 100_000)]
+        [1, 10, 100]
+        """
+        return self.log_every or max(1, min(_MOST_BETWEEN, total_steps // _LEAST_ENTRIES))
 
     def effective_batch(self) -> str:
         """Return the size of one optimizer step in words."""

@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.hub.facts import environment
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tracking import finish_trackers
 
@@ -77,8 +78,7 @@ class Reporter:
 
     def __post_init__(self) -> None:
         self.quiet = self.quiet or not self.accelerator.is_main_process
-        silent = self.quiet or not sys.stderr.isatty()
-        self.bar = tqdm(total=self.total_steps, disable=silent, unit="step", dynamic_ncols=True)
+        self.bar = ProgressBar(total=self.total_steps, shown=not self.quiet, unit="step", delay=0, desc="training")
         # Asked at the beginning: the checkout may be changed while the run goes on.
         self.environment = environment() if self.accelerator.is_main_process else {}
 

@@ -12,6 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model, PreTrainedToken
 
 from hf_lecture_models.analysis import neighbours as neighbours_module
 from hf_lecture_models.analysis.neighbour_pictures import (
+    _PLACES,
     _box,
     free_places,
     principal_components,
@@ -297,10 +298,10 @@ def test_principal_components_of_little(shape):
 
 def test_labels_avoid_points_and_each_other():
     points = [(0.0, 0.0), (14.0, 0.0), (0.0, 14.0), (200.0, 0.0)]
-    places = free_places(points, ["first", "second", "third", "alone"])
-    assert places[3] == (6.0, 0.0)  # a lonely one stands to the right
-    assert places[0] != (6.0, 0.0)
-    boxes = [_box(point, place, "xxxxxx") for point, place in zip(points, places, strict=True)]
+    places = free_places(points, [32.0, 42.0, 34.0, 36.0])
+    assert places[3] == _PLACES[0]  # a lonely one stands to the right
+    assert places[0] != _PLACES[0]
+    boxes = [_box(point, place, 42.0) for point, place in zip(points, places, strict=True)]
     for number, box in enumerate(boxes):
         for other in boxes[:number]:
             assert box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]

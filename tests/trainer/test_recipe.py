@@ -102,6 +102,12 @@ def test_a_recipe_that_is_not_there_is_named(tmp_path):
         load(tmp_path)
 
 
+def test_a_short_run_has_twenty_entries_and_a_given_period_stays():
+    assert [TrainingRecipe().history_period(steps) for steps in (0, 19, 39, 40, 1999, 10**6)] == [1, 1, 1, 2, 99, 100]
+    assert TrainingRecipe(log_every=100).history_period(40) == 100
+    refuse_changed_recipe(TrainingRecipe(seed=1), TrainingRecipe(seed=1, log_every=50).to_dict())
+
+
 def test_help_lists_every_field():
     described = describe_fields(CausalLMRecipe)
     assert "clip_norm" in described

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
@@ -119,7 +119,7 @@ def fit_ids(
         if isinstance(classes, int):
             classes = find_classes(stream, config, classes, progress)
         return _fit_classes(ids, lengths, config, held_out, classes, progress, model_class)
-    with tqdm(total=2 * config.order, desc="counting, smoothing", disable=None if progress else True) as bar:
+    with ProgressBar(total=2 * config.order, desc="counting, smoothing", shown=progress) as bar:
         tables = smooth(count_ngrams(stream, config, bar), config, other, bar)
     return model_class.from_tables(tables, config)
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.ngram_tables import find
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import EncodedCorpus
@@ -45,7 +45,7 @@ def sample_corpus(
     """
     sampler, generator = NGramSampler(model), np.random.default_rng(seed)
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
-    with tqdm(total=texts, desc="drawing", unit=" texts", disable=None if progress else True) as bar:
+    with ProgressBar(total=texts, desc="drawing", unit=" texts", shown=progress) as bar:
         for start in range(0, texts, BATCH):
             count = min(BATCH, texts - start)
             batch = _draw_texts(sampler, generator, count, max_length)

@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.models.ngram.counting_ngram import Stream
 
 # In nats. A smaller gain may be a rounding error, by which a word would go to and fro for ever.
@@ -158,7 +158,7 @@ def exchange(
         progress: show a progress bar on a terminal.
     """
     clustering = BigramClustering(bigrams, class_of, int(class_of.max()) + 1)
-    with tqdm(total=len(movable), desc="classes", unit=" words", disable=None if progress else True) as bar:
+    with ProgressBar(total=len(movable), desc="classes", unit=" words", shown=progress) as bar:
         for sweep in range(1, MAX_SWEEPS + 1):
             bar.reset()
             moves = 0

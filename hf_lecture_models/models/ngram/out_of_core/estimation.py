@@ -31,6 +31,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import RUN_LOCK, run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, make_stream
@@ -261,7 +262,7 @@ class _Job:
         return self.memory_budget // BYTES_PER_ROW
 
     def _bar(self, total: int, desc: str, unit: str) -> tqdm:
-        return tqdm(total=total, desc=desc, unit=unit, unit_scale=True, disable=None if self.progress else True)
+        return ProgressBar(total=total, desc=desc, unit=unit, unit_scale=True, shown=self.progress)
 
     def _windows(self, _: Path, stage: Path) -> None:
         from pyarrow import array, int32, record_batch, schema

@@ -1,0 +1,114 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Reports of progress, by a clock that the tests move."""
+
+import io
+import logging
+
+import pytest
+from transformers.utils import logging as transformers_logging
+
+from hf_lecture_models.cli.io import line_chunks
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.io import progress
+from hf_lecture_models.io.progress import ProgressBar, hide_other_bars, no_progress
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
+
+
+class Clock:
+    """Seconds, which pass by `tick` at each look."""
+
+    def __init__(self, tick=0.0):
+        self.now, self.tick = 1000.0, tick
+
+    def __call__(self):
+        self.now += self.tick
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("tqdm.std.time", clock)
+    monkeypatch.setitem(progress._state, "others_hidden", False)
+    transformers_logging.enable_progress_bar()
+    return clock
+
+
+def run(clock, seconds, steps, **options):
+    for _ in ProgressBar(range(steps), desc="counting", **options):
+        clock.now += seconds
+
+
+def test_a_log_has_a_line_after_five_seconds_and_then_one_in_thirty(clock, capsys):
+    run(clock, 1.0, 100)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert [line.split()[1] for line in lines] == ["5%", "35%", "65%", "95%", "100%"]
+    assert all(line.startswith("counting: ") and "\r" not in line for line in lines)
+
+
+def test_a_short_run_shows_nothing(clock, capsys, monkeypatch):
+    run(clock, 0.04, 100)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    run(clock, 0.04, 100)
+    assert terminal.getvalue() == ""
+    run(clock, 1.0, 10)
+    assert "\rcounting: " in terminal.getvalue(), "a bar on a terminal"
+
+
+@pytest.mark.parametrize("switch", ["argument", "block", "logger", "transformers", "datasets", "hub"])
+def test_every_switch_is_respected(clock, capsys, monkeypatch, switch):
+    logger = logging.getLogger("hf_lecture_models")
+    if switch == "logger":
+        monkeypatch.setattr(logger, "level", logging.ERROR)
+        logger.manager._clear_cache()
+    elif switch == "transformers":
+        transformers_logging.disable_progress_bar()
+    elif switch in ("datasets", "hub"):
+        name = f"HF_{switch.upper()}_DISABLE_PROGRESS_BARS"
+        monkeypatch.setenv(name, "1")
+    try:
+        with no_progress(switch == "block"):
+            run(clock, 1.0, 100, shown=switch != "argument")
+    finally:
+        transformers_logging.enable_progress_bar()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_programs_hide_other_bars_but_not_these(clock, capsys):
+    hide_other_bars()
+    hide_other_bars()
+    try:
+        assert not transformers_logging.is_progress_bar_enabled()
+        run(clock, 1.0, 10)
+    finally:
+        transformers_logging.enable_progress_bar()
+    assert "100%" in capsys.readouterr().err
+    transformers_logging.disable_progress_bar()
+    progress._state["others_hidden"] = False
+    hide_other_bars()
+    run(clock, 1.0, 10)
+    transformers_logging.enable_progress_bar()
+    assert capsys.readouterr().err == "", "the user had switched all bars off before"
+
+
+def test_estimation_evaluation_and_reading_report(clock, capsys, tmp_path):
+    clock.tick = 7.0
+    texts = ["the cat", "a dog", "the dog"]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    assert "counting, smoothing: " in capsys.readouterr().err
+    evaluate_language_model(model, tokenizer, texts)
+    assert "evaluating: 100%" in capsys.readouterr().err
+    path = tmp_path / "texts.txt"
+    path.write_text("the cat\n" * 9, encoding="utf-8")
+    assert sum(map(len, line_chunks([str(path)], batch_size=1))) == 9
+    assert "reading: 9 lines" in capsys.readouterr().err
