@@ -57,7 +57,7 @@ def collect_facts(
         model, processor: a model of this package, or of transformers, and its tokenizer or image processor.
         results: measures from its task's evaluation (plain values are kept); empty if nothing was measured.
         name: the card's title.
-        data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source", "hub_id".
+        data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source", "hub_id"
         task: the description from the task's `describe`, without which results are a ValueError; None without results.
         recipe: the training recipe, or the arguments of `fit`. Absolute paths are cut to their last part.
         training: measured values by name, as `training_record` gives them.
