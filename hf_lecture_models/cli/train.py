@@ -3,6 +3,7 @@
 
 import ast
 import re
+import textwrap
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -48,17 +49,32 @@ def training_folder() -> Path:
 
 def overview(folder: Path) -> list[str]:
     """Return the lines of a list of all recipes and all tasks, each with its first sentence."""
-    recipes = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0] for path in _recipes(folder).values()}
+    recipes = {name: _comment(path).partition("\n#  ")[0] for name, path in _recipes(folder).items()}
     scripts = {
         path.stem: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in _scripts(folder)
     }
     width = max(map(len, [*recipes, *scripts]))
     return [
         "Recipes: hf-lecture train RECIPE [--name value ...]",
-        *(f"  {name:{width}}  {line.lstrip('# ')}" for name, line in recipes.items()),
+        *(f"  {name:{width}}  {_sentence(text)}" for name, text in recipes.items()),
         "Tasks, with a recipe of your own or options alone: hf-lecture train TASK [RECIPE.yaml] [--name value ...]",
-        *(f"  {name:{width}}  {text.partition(chr(10))[0]}" for name, text in scripts.items()),
+        *(f"  {name:{width}}  {_sentence(text)}" for name, text in scripts.items()),
     ]
+
+
+def _comment(recipe: Path) -> str:
+    lines = recipe.read_text(encoding="utf-8-sig").splitlines()
+    return "\n".join(line for line in lines if line.startswith("#"))
+
+
+def _sentence(text: str) -> str:
+    """Return the first sentence, shortened to a line.
+
+    >>> _sentence("# A small LSTM, split at\\n# white space. It needs no data.")
+    'A small LSTM, split at white space.'
+    """
+    words = " ".join(line.lstrip("# ") for line in text.splitlines())
+    return textwrap.shorten(re.split(r"(?<=[.!?])\s+(?=[A-Z])", words)[0], 110, placeholder=" ...")
 
 
 def script_command(arguments: list[str], folder: Path) -> list[str]:
@@ -91,9 +107,7 @@ def _script_of_task(name: str) -> str:
 
 def _script_of_recipe(recipe: Path, scripts: dict[str, Path]) -> str:
     """Return the script that the recipe's comment names, or the task file that a training wrote beside the recipe."""
-    lines = recipe.read_text(encoding="utf-8-sig").splitlines()
-    comments = "\n".join(line for line in lines if line.startswith("#"))
-    found = [match for match in _COMMAND.findall(comments) if match[0] in scripts]
+    found = [match for match in _COMMAND.findall(_comment(recipe)) if match[0] in scripts]
     own = [script for script, name in found if name == recipe.name]
     names = list(dict.fromkeys(own or [script for script, _ in found]))
     if not names and (recipe.parent / TASK_FILE).is_file():
