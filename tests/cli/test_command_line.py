@@ -194,6 +194,7 @@ VERBS = [
     ["convert", "FROM", "TO"],
     ["demo", "MODEL"],
     ["publish", "MODEL", "REPO"],
+    ["publish", "--all", "FOLDER", "NAMESPACE"],
 ]
 
 

@@ -42,7 +42,7 @@ def test_every_recipe_tells_its_script() -> None:
 
 
 def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--task", "sst2", "--output_dir", "x"]
+    options = ["--task", "sst2", "--train_files", "T.tsv", "--validation_files", "V.tsv"]
     assert _command("finetune_glue", *options) == ["finetune_glue.py", *options]
     assert _command("finetune_glue.py", *options) == ["finetune_glue.py", *options]
     assert _command("fit_ngram", "ngram", "--order", "2")[1:] == [str(TRAINING / "recipes/ngram.yaml"), "--order", "2"]
