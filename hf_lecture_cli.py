@@ -1001,10 +1001,7 @@ def demo(
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
     model: Model,
-    repo: Annotated[
-        str,
-        typer.Argument(help="The model's name on the Hub: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO"),
-    ],
+    repo: Annotated[str, typer.Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
     all: Annotated[
         bool, typer.Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
     ] = False,
@@ -1027,9 +1024,7 @@ def publish(
     licence: Annotated[
         str | None, typer.Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the card and the files, with --all the plan; upload nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
