@@ -1001,7 +1001,13 @@ def demo(
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
     model: Model,
-    repo: Annotated[str, typer.Argument(help="The model's name on the Hub: NAMESPACE/NAME.", metavar="REPO")],
+    repo: Annotated[str, typer.Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
+    all: Annotated[
+        bool, typer.Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
+    ] = False,
+    collection: Annotated[
+        str, typer.Option(help="Title of the collection, with --all.")
+    ] = "Models of the NLP lectures",
     private: Annotated[
         bool, typer.Option("--private", help="The repository must be private; a new one will be.")
     ] = False,
@@ -1018,14 +1024,42 @@ def publish(
     licence: Annotated[
         str | None, typer.Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card and the files; upload nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
     Before that, log in with `hf auth login`, or set HF_TOKEN. A second run uploads only the differences.
     """
-    options = {"private": private, "revision": revision, "dry_run": dry_run}
-    _run("publish", name=model, repo=repo, evaluate=evaluate, licence=licence, **options)
+    options = {"licence": licence, "private": private, "revision": revision, "dry_run": dry_run}
+    if all:
+        if evaluate is not None:
+            raise typer.BadParameter("--evaluate measures one model; leave --all or --evaluate out")
+        _run("publish", "publish_all", folder=Path(model), namespace=repo, title=collection, **options)
+    else:
+        _run("publish", name=model, repo=repo, evaluate=evaluate, **options)
+
+
+@app.command(
+    short_help="Train a model by a recipe, or run one task's script.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+def train(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A recipe's name or file, or a task and its options; then --name value for each field to change. "
+            "Without arguments, recipes and tasks are listed. TASK --help lists the task's fields.",
+            metavar="RECIPE|TASK ...",
+        ),
+    ] = None,
+) -> None:
+    """Train a model by one of the package's recipes, by your own, or by options alone, as the scripts of training/ do.
+
+    For example: hf-lecture train recurrent_tiny --output_dir tiny
+    """
+    from hf_lecture_models.cli.train import run_training
+
+    run_training(arguments or [])
 
 
 @app.command(

@@ -59,6 +59,25 @@ def keep(name: str, folder: Path) -> None:
         save_learning_curve(history, CARDS / f"{name}.png", width=4.2, height=2.7)
 
 
+def take_description(name: str) -> None:
+    """Take what the recipe says of its data into the saved facts; it describes the data and changes no model.
+
+    Raises:
+        ValueError: another field of the recipe was changed after the model was made.
+    """
+    path = CARDS / "facts" / f"{name}.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    # The keys of a JSON object are texts.
+    recipe = json.loads(json.dumps(yaml.safe_load((RECIPES / f"{name}.yaml").read_text(encoding="utf-8"))))
+    if {**recipe, "data": None} != {**facts["recipe"], "data": None}:
+        raise ValueError(f"{name}.yaml was changed after its model was made; train it again")
+    split = {key: value for key, value in facts["data"].items() if key == "split"}
+    described = facts | {"recipe": recipe, "data": split | recipe["data"]}
+    if described != facts:
+        with staged_file(path) as file:
+            file.write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
     """Return the facts that benchmarks/results/NAME.json replaces: the test set's results, and their machine."""
     path = ROOT / "benchmarks" / "results" / f"{name}.json"
@@ -108,6 +127,7 @@ def main() -> None:
         check_trained_on_committed_code(arguments.folder)
         keep(arguments.name, arguments.folder)
     for name in names():
+        take_description(name)
         with staged_file(CARDS / f"{name}.md") as path:
             path.write_text(render(name), encoding="utf-8")
     print(f"{len(names())} cards in {CARDS.relative_to(ROOT)}")

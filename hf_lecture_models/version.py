@@ -2,3 +2,5 @@
 """The version of the package, readable without importing anything else."""
 
 __version__ = "0.1.0"
+# The address of the package's repository, for cards and pyproject.toml's [project.urls]; empty while there is none.
+REPOSITORY_URL = ""

@@ -8,14 +8,16 @@ import inspect
 import json
 import subprocess
 import sys
+import tomllib
 import typing
-from importlib.metadata import requires
+from importlib.metadata import metadata, requires
 from pathlib import Path
 
 import pytest
 from transformers import CONFIG_MAPPING, PreTrainedConfig
 
 import hf_lecture_models
+from hf_lecture_models.version import REPOSITORY_URL
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "hf_lecture_models"
@@ -267,6 +269,24 @@ def test_registered_classes_are_found_by_other_programs():
         value = getattr(hf_lecture_models, name)
         if isinstance(value, type) and issubclass(value, transformers.PreTrainedModel):
             assert getattr(transformers, name) is value
+
+
+def test_addresses_are_stated_where_there_are_any():
+    """pyproject.toml and the cards read one setting, and neither names an address while it is empty."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    expected = {"Repository": REPOSITORY_URL} if REPOSITORY_URL else None
+    assert project.get("urls") == expected
+
+
+def test_python_versions_of_the_classifiers_are_those_of_torch_and_transformers():
+    def versions(package):
+        named = metadata(package).get_all("Classifier") or []
+        return {name for name in named if name.startswith("Programming Language :: Python :: 3.")}
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ours = {name for name in project["classifiers"] if "Python :: 3." in name}
+    assert ours
+    assert ours <= versions("torch") & versions("transformers")
 
 
 def test_base_install_needs_little():

@@ -113,6 +113,10 @@ NOT_RUN = {
     r"hf auth login": "it asks for a token, and is huggingface_hub's",
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
+    r"hf-lecture train (TASK|RECIPE|my\.yaml|finetune_glue)\b.*": (
+        "forms; tests/cli/test_train.py finds the script of each"
+    ),
+    r"hf-lecture publish --all .*": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",

@@ -23,15 +23,11 @@ def run(
     dry_run: bool,
 ) -> None:
     """Upload a model with its card, print the names of the files, and on stderr the facts that the card lacks."""
-    model, tokenizer = load_model(name)
-    facts = facts_of(name, model, tokenizer)
+    model, tokenizer, facts, pictures = read(name, licence)
     if evaluate is not None:
         facts |= measure_file(evaluate, model, tokenizer, facts)
-    facts["licence"] = licence or facts.get("licence")
-    for missing in missing_facts(facts, _is_measurable(model)):
+    for missing in missing_facts(facts, is_measurable(model)):
         print(f"the card lacks {missing}", file=sys.stderr)
-    files = {"learning_curve": Path(name) / LEARNING_CURVE, "drawings": Path(name) / DRAWINGS}
-    pictures = {part: path for part, path in files.items() if path.is_file()}
     if dry_run:
         _show(model, tokenizer, repo, facts, pictures)
         return
@@ -42,7 +38,17 @@ def run(
     print(f"{done.url} is at commit {done.commit}{'' if done.uploaded or done.deleted else ': nothing had changed'}")
 
 
-def _is_measurable(model: Any) -> bool:
+def read(name: str, licence: str | None) -> tuple[Any, Any, dict[str, Any], dict[str, Path]]:
+    """Return a model, its tokenizer, the facts of its card, and the pictures beside it."""
+    model, tokenizer = load_model(name)
+    facts = facts_of(name, model, tokenizer)
+    facts["licence"] = licence or facts.get("licence")
+    files = {"learning_curve": Path(name) / LEARNING_CURVE, "drawings": Path(name) / DRAWINGS}
+    return model, tokenizer, facts, {part: path for part, path in files.items() if path.is_file()}
+
+
+def is_measurable(model: Any) -> bool:
+    """Return True if a task measures such models."""
     try:
         task_of(model)
     except ValueError:

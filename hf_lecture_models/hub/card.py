@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from huggingface_hub import ModelCard
 
-from hf_lecture_models.hub.energy import describe_energy, emissions_metadata
+from hf_lecture_models.hub.energy import describe_energy
+from hf_lecture_models.hub.metadata import DRAWN, PACKAGE, card_metadata, data_name, source_example
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.version import REPOSITORY_URL
 
-PACKAGE = "hf_lecture_models"
 LEARNING_CURVE = "learning_curve.png"
 DRAWINGS = "drawings.svg"
 # The names of `training_record`, and those on the card.
@@ -76,11 +77,11 @@ def render_card(
         raise ValueError(f"the facts of a model card hold no result that their task measures; it measures {keys}")
     recipe = {name: value for name, value in (facts.get("recipe") or {}).items() if value not in (None, "", [], {})}
     content = _template(facts["task"]).render(
-        card_data=_metadata(facts, measured).to_yaml(),
-        facts=facts,
-        task=facts["task"],
+        card_data=card_metadata(facts, measured).to_yaml(),
+        **_usage_context(facts),
         results=results,
-        ours=_is_ours(facts),
+        measured_name=data_name(facts["data"]) if results else None,
+        repository_url=REPOSITORY_URL,
         about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
         rows=[(label, _shown(value)) for label, value in measured.values()],
         recipe=yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip() if recipe else "",
@@ -101,8 +102,13 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
         remote: use the code beside the weights, without the package.
     """
     template = _template(facts["task"])
-    context = template.new_context({"facts": facts, "task": facts["task"], "ours": _is_ours(facts), "remote": remote})
+    context = template.new_context({**_usage_context(facts), "remote": remote})
     return "".join(template.blocks["usage"](context)).strip()
+
+
+def _usage_context(facts: Mapping[str, Any]) -> dict[str, Any]:
+    examples = {"source_example": source_example(facts), "drawn": DRAWN}
+    return {"facts": facts, "task": facts["task"], "ours": _is_ours(facts), **examples}
 
 
 def _template(task: Mapping[str, Any]) -> Any:
@@ -145,33 +151,6 @@ def _training_rows(facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(labels.get(key, key.replace("_", " ")), value) for key, value in (facts.get("training") or {}).items()]
 
 
-def _metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, float]]) -> ModelCardData:
-    data = facts.get("data") or {}
-    results = [
-        EvalResult(
-            task_type=_kind(facts["task"]),
-            dataset_type=re.sub(r"[^a-z0-9]+", "-", str(data["name"]).lower()).strip("-"),
-            dataset_name=data["name"],
-            dataset_split=data.get("split"),
-            metric_type=key,
-            metric_name=label,
-            metric_value=float(f"{value:.6g}"),
-        )
-        for key, (label, value) in measured.items()
-        if math.isfinite(value)
-    ]
-    return ModelCardData(
-        language=data.get("language"),
-        license=facts.get("licence") or "unknown",
-        library_name="transformers",
-        pipeline_tag=facts["task"]["pipeline_tag"],
-        tags=[*([PACKAGE] if _is_ours(facts) else []), facts["model_type"]],
-        model_name=facts["name"] if results else None,
-        eval_results=results or None,
-        co2_eq_emissions=emissions_metadata(facts),
-    )
-
-
 def _shown(value: float) -> str:
     """Return a measure with the digits that readers compare.
 
@@ -181,6 +160,18 @@ def _shown(value: float) -> str:
     if math.isinf(value):
         return "infinite"
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:#.4g}"
+
+
+def without_lines(text: str) -> str:
+    """Return a page's first paragraph without the lines of the slides, which a reader of a card cannot look up.
+
+    >>> without_lines('Markov (1913). Slides: "A Markov model" (lecture Y, lines 88-225), "Smoothing" (Y:91).')
+    'Markov (1913). The lectures present it on the slides "A Markov model", "Smoothing".'
+    """
+    text = re.sub(r"\s*\((?:lecture\s[RYN]|lines?\s\d|[RYN]:\d)[^()]*\)", "", text)
+    text = re.sub(r",\slecture\s[RYN],\slines?\s[\d-]+", "", text)
+    text = re.sub(r"\bslide\s[RYN]\ss?\d+", "the slide", text)
+    return re.sub(r"\bSlides:\s", "The lectures present it on the slides ", text)
 
 
 def _lecture_page(model_type: str) -> dict[str, str]:
@@ -196,7 +187,7 @@ def _lecture_page(model_type: str) -> dict[str, str]:
     docstring = ast.get_docstring(ast.parse(code.read_text(encoding="utf-8"))) or ""
     return {
         "title": heading.lstrip("# "),
-        "text": rest.strip().partition("\n\n")[0],
+        "text": without_lines(rest.strip().partition("\n\n")[0]),
         "code": code.name,
         "deviations": textwrap.dedent(docstring.partition("\nDeviations:\n")[2]).strip(),
     }

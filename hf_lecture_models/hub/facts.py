@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from huggingface_hub import constants
+from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.hub.card import PACKAGE
@@ -54,7 +57,7 @@ def collect_facts(
         model, processor: a model of this package, or of transformers, and its tokenizer or image processor.
         results: measures from its task's evaluation (plain values are kept); empty if nothing was measured.
         name: the card's title.
-        data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source".
+        data: "name" and "split" of the evaluation data; if known, "language" (ISO codes), "licence", "source", "hub_id"
         task: the description from the task's `describe`, without which results are a ValueError; None without results.
         recipe: the training recipe, or the arguments of `fit`. Absolute paths are cut to their last part.
         training: measured values by name, as `training_record` gives them.
@@ -300,8 +303,14 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
     {'name': 'dev.tsv'}
     >>> _data_of({"validation_files": ["dev.tsv"], "data": {"name": "SST-2", "language": "en"}}, "validation")
     {'split': 'validation', 'name': 'SST-2', 'language': 'en'}
+    >>> _data_of({"dataset_name": "Salesforce/wikitext", "dataset_revision": "b08601e"}, "test")
+    {'hub_id': 'Salesforce/wikitext', 'name': 'Salesforce/wikitext', 'split': 'test'}
     """
-    said = recipe.get("data") or {}
+    # The reader of a data set on the Hub demands its revision; other names are those of data in installed packages.
+    on_hub = recipe.get("dataset_name") and recipe.get("dataset_revision")
+    ids = {"hub_id": recipe.get("dataset_name"), "hub_config": recipe.get("dataset_config")} if on_hub else {}
+    ids["base_model"] = _name_on_hub(recipe.get("from_pretrained") or "")
+    said = {key: value for key, value in ids.items() if value} | (recipe.get("data") or {})
     if said.get("name"):
         return {"split": part} | said
     if recipe.get("dataset_name"):
@@ -309,6 +318,14 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
     files = recipe.get(f"{part}_files") or recipe.get("train_files") or ()
     name = ", ".join(Path(file).name for file in files) or ("sentences of the recipe" if recipe else "")
     return {**said, **({"name": name} if name else {})}
+
+
+def _name_on_hub(model: str) -> str | None:
+    """Return the name if this machine loaded a model of this name from the Hub, None for a folder."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or Path(model).exists():
+        return None
+    cached = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=model, repo_type="model")
+    return model if cached.is_dir() else None
 
 
 def _vocabulary_facts(processor: Any) -> dict[str, Any]:
@@ -319,4 +336,5 @@ def _vocabulary_facts(processor: Any) -> dict[str, Any]:
     vocabulary, policy = processor.get_vocab(), vocabulary_policy(processor)
     closed = "probability 0" in policy
     prompt = min(vocabulary, key=vocabulary.__getitem__) if closed and "the" not in vocabulary else "the"
-    return {"vocabulary": {"size": len(processor), "policy": policy}, "prompt": prompt}
+    mask = {"mask_token": processor.mask_token} if getattr(processor, "mask_token", None) else {}
+    return {"vocabulary": {"size": len(processor), "policy": policy, **mask}, "prompt": prompt}

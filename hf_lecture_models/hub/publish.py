@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -94,15 +94,47 @@ def publish(
         OSError: no token, no network, or the Hub refuses; the message says what to do, and the repository is as it was.
     """
     _check_name(repo)
+    _token()
+    with TemporaryDirectory(prefix="hf_lecture_publish_") as folder:
+        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, learning_curve, drawings)
+        return upload(stage, repo, private=private, revision=revision)
+
+
+def upload(folder: Path, repo: str, *, private: bool = False, revision: str | None = None) -> Publication:
+    """Upload a folder that `prepare` wrote, in one commit; arguments and errors as in `publish`."""
+    token = _token()
+    _refuse_secret(folder, token)
+    api = _api(token)
+    with _clear_errors(repo, token, api.endpoint):
+        return _upload(api, folder, repo, private, revision)
+
+
+def collect(title: str, namespace: str, repos: Sequence[str], *, private: bool = False) -> str:
+    """Return the address of the namespace's collection of that title, after adding the repositories that it lacks.
+
+    Raises:
+        OSError: no token, no network, or the Hub refuses; what was added before stays.
+    """
+    token = _token()
+    api = _api(token)
+    with _clear_errors(f"the collection {title!r}", token, api.endpoint):
+        collection = api.create_collection(title, namespace=namespace, private=private, exists_ok=True)
+        there = {item.item_id for item in collection.items}
+        for repo in repos:
+            if repo not in there:
+                api.add_collection_item(collection.slug, repo, "model", exists_ok=True)
+    return str(collection.url)
+
+
+def _token() -> str:
     token = get_token()
     if not token:
         raise OSError("publishing needs a token of the Hub: log in with `hf auth login`, or set HF_TOKEN")
-    with TemporaryDirectory(prefix="hf_lecture_publish_") as folder:
-        stage = prepare(model, tokenizer, repo, Path(folder) / "stage", facts, learning_curve, drawings)
-        _refuse_secret(stage, token)
-        api = HfApi(token=token, library_name="hf-lecture-models", library_version=__version__)
-        with _clear_errors(repo, token, api.endpoint):
-            return _upload(api, stage, repo, private, revision)
+    return token
+
+
+def _api(token: str) -> HfApi:
+    return HfApi(token=token, library_name="hf-lecture-models", library_version=__version__)
 
 
 def prepare(

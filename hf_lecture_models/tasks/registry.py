@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.data.benchmarks import BENCHMARKS
+from hf_lecture_models.hub.metadata import data_set_ids
 from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
 from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.image_captioning import ImageCaptioning
@@ -94,5 +95,12 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
 
 
 def _data_of(file: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of the data, with the file as their split if they have splits, or else as their name."""
+    """Return the facts of the data, with the file as their split if they have splits, or else as their name.
+
+    >>> _data_of("own.txt", {"name": "SQuAD", "datasets": ["rajpurkar/squad"], "hub_id": "google/xquad"})
+    {'name': 'own.txt', 'datasets': ['rajpurkar/squad']}
+    """
+    # The file is not the measured data set of the Hub; the model learned from the same data as before.
+    trained = {"datasets": ids} if (ids := data_set_ids(data)) else {}
+    data = {key: value for key, value in data.items() if key not in ("hub_id", "hub_config", "measured_on")} | trained
     return {**data, "split": file} if "split" in data else {**data, "name": file}

@@ -194,6 +194,7 @@ VERBS = [
     ["convert", "FROM", "TO"],
     ["demo", "MODEL"],
     ["publish", "MODEL", "REPO"],
+    ["publish", "--all", "FOLDER", "NAMESPACE"],
 ]
 
 
@@ -211,5 +212,5 @@ def test_what_is_parsed_fits_the_verbs_file(monkeypatch, arguments):
 
 
 def test_all_verbs_are_tried_above():
-    assert {arguments[0] for arguments in VERBS} | {"exec"} == set(GROUP.commands)
+    assert {arguments[0] for arguments in VERBS} | {"exec", "train"} == set(GROUP.commands)
     assert {arguments[1] for arguments in VERBS if arguments[0] == "see"} == set(GROUP.commands["see"].commands)

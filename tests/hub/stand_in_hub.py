@@ -69,6 +69,7 @@ class StandInHub:
         self.repositories: dict[str, Repository] = {}
         self.objects: dict[str, bytes] = {}
         self.requests: list[Request] = []
+        self.collections: dict[str, dict[str, Any]] = {}
         self.fail: dict[str, int | str] = {}
         self.message = "the server's reason"
         self.paused, self.resumed = threading.Event(), threading.Event()
@@ -112,6 +113,9 @@ def stand_in_hub(token: str) -> Iterator[StandInHub]:
 ROUTES = {
     ("POST", r"/api/repos/create"): "create",
     ("POST", r"/api/validate-yaml"): "validate",
+    ("POST", r"/api/collections"): "collection",
+    ("GET", r"/api/collections/([^/]+/[^/]+)"): "collected",
+    ("POST", r"/api/collections/([^/]+/[^/]+)/items"): "item",
     ("POST", r"/api/models/([^/]+/[^/]+)/branch/([^/]+)"): "branch",
     ("POST", r"/api/models/([^/]+/[^/]+)/preupload/([^/]+)"): "preupload",
     ("POST", r"/([^/]+/[^/]+)\.git/info/lfs/objects/batch"): "batch",
@@ -267,6 +271,27 @@ class _Handler(BaseHTTPRequestHandler):
                 del files[path]
         new = self.world.repositories[repo].add(branch, files)
         return self._answer(200, {"commitUrl": f"{self.world.url}/{repo}/commit/{new.sha}", "commitOid": new.sha})
+
+    def _collection(self, body: bytes) -> None:
+        asked = json.loads(body)
+        slug = f"{asked['namespace']}/{asked['title'].lower().replace(' ', '-')}-0123"
+        if slug in self.world.collections:
+            return self._answer(409, {"error": "it exists", "slug": slug})
+        self.world.collections[slug] = {
+            **{"slug": slug, "title": asked["title"], "owner": {"name": asked["namespace"]}, "items": []},
+            **{"private": asked["private"], "lastUpdated": "2026-01-01T00:00:00.000Z", "upvotes": 0, "position": 0},
+            **{"theme": "indigo", "description": None},
+        }
+        return self._collected(b"", slug)
+
+    def _collected(self, body: bytes, slug: str) -> None:
+        self._answer(200, self.world.collections[slug])
+
+    def _item(self, body: bytes, slug: str) -> None:
+        item = json.loads(body)["item"]
+        items = self.world.collections[slug]["items"]
+        items.append({"_id": str(len(items)), "position": len(items), **item})
+        self._collected(b"", slug)
 
     def _info(self, body: bytes, repo: str, revision: str = "main") -> None:
         commit = self._found(repo, revision)

@@ -76,11 +76,16 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     folder, facts = saved
     path = write_card(folder, json.loads(json.dumps(facts)))
     card = ModelCard.load(path)
-    assert card.data.model_name == "a small LSTM"
+    assert card.data.to_dict().keys() & {"datasets", "model-index", "model_name", "base_model"} == set(), (
+        "no such names"
+    )
+    on_hub = facts | {"data": facts["data"] | {"hub_id": "somebody/two_sentences"}}
+    card = ModelCard.load(write_card(folder, json.loads(json.dumps(on_hub))))
+    assert (card.data.model_name, card.data.datasets) == ("a small LSTM", ["somebody/two_sentences"])
     measured = {result.metric_type: result.metric_value for result in card.data.eval_results}
     assert measured == {"perplexity": 141.234, "bits_per_byte": 1.98765}, "an infinite perplexity is no metadata"
-    named = {(result.dataset_name, result.dataset_split) for result in card.data.eval_results}
-    assert named == {("Two Sentences", "validation")}
+    named = {(result.dataset_type, result.dataset_name, result.dataset_split) for result in card.data.eval_results}
+    assert named == {("somebody/two_sentences", "Two Sentences", "validation")}
     assert card.data.license == "apache-2.0"
     text = card.text
     assert "| perplexity per token | 141.2 |" in text
@@ -187,7 +192,7 @@ def test_two_models_of_one_page_have_deviations_of_their_own(saved: tuple[Path, 
     _, facts = saved
     for name, deviation in (("padded_mlp", "- The slide's integers"), ("layer_per_input", "- The slide names no σ")):
         text = render_card(facts | {"model_type": f"lecture_{name}"}).text
-        assert "**Padded texts, and one input per layer.** Slides" in text
+        assert '**Padded texts, and one input per layer.** The lectures present it on the slides "' in text
         assert f"The docstring of `modeling_{name}.py` has the equations" in text
         assert f"\n{deviation}" in text
 
@@ -263,8 +268,89 @@ def test_cards_of_the_recipes_are_what_their_facts_render_now(name: str) -> None
     assert all((model_cards.CARDS / picture).is_file() for picture in pictures)
     assert bool(pictures) == ("smoothing" not in recipe), "networks have a learning curve"
     card = ModelCard.load(path)
-    assert card.data.model_name == recipe["name"]
-    assert card.data.eval_results
+    assert (card.data.model_name, bool(card.data.eval_results)) == (
+        (recipe["name"], True) if "hub_id" in recipe["data"] else (None, False)
+    )
+
+
+def _cards() -> list[tuple[str, ModelCard, dict[str, Any]]]:
+    """Name, card and facts of each recipe's card."""
+    facts = {
+        name: json.loads((model_cards.CARDS / "facts" / f"{name}.json").read_text()) for name in model_cards.names()
+    }
+    return [(name, ModelCard(model_cards.render(name)), facts[name]) for name in facts]
+
+
+def test_metadata_of_the_recipes_cards_name_what_the_hub_knows() -> None:
+    """Ids of data sets, a base model for the eight that began with MiniLM, a tag, an input where a page takes one."""
+    without_widget, bases = [], []
+    for name, card, facts in _cards():
+        said = card.data.to_dict()
+        assert said["pipeline_tag"], name
+        ids = [*said.get("datasets", []), *(result.dataset_type for result in card.data.eval_results or [])]
+        assert all(re.fullmatch(r"[\w-]+/[\w-]+", one) for one in ids), name
+        assert all(one in str(facts["recipe"]["data"]) for one in ids), f"{name}: a name that its recipe does not give"
+        if "widget" not in said:
+            without_widget.append(name)
+        if "base_model" in said:
+            assert (said["base_model"], said["base_model_relation"]) == (
+                "sentence-transformers/all-MiniLM-L6-v2",
+                "finetune",
+            )
+            bases.append(name)
+        head = card.text.partition("\n## Results")[0]
+        assert not re.search(r"lecture\s[RYN]\b|lines?\s\d|\b[RYN]:\d", head), name
+    assert sorted(bases) == [name for name in model_cards.names() if name.startswith("bert_minilm")]
+    images_points_pairs = r"vit_|image_captioning_|graves_|bert_minilm_(mrpc|rte|stsb)"
+    assert without_widget == [name for name in model_cards.names() if re.match(images_points_pairs, name)]
+
+
+def test_a_card_says_on_what_it_was_measured() -> None:
+    card = ModelCard(model_cards.render("bert_minilm_squad"))
+    (one, _) = card.data.eval_results
+    assert (one.dataset_type, one.dataset_config, one.dataset_split) == ("google/xquad", "xquad.en", "validation")
+    assert "1,190" in one.dataset_name
+    assert "\nOn XQuAD's 1,190 English questions, " in card.text
+    assert card.data.datasets == ["rajpurkar/squad"]
+
+
+def test_cards_of_translators_read_their_source() -> None:
+    """Both languages, the source first, and an example in it."""
+    for name, code, begin in (
+        ("transformer_multi30k_fr_en", ["fr", "en"], "Deux"),
+        ("transformer_multi30k", ["en", "de"], "Two"),
+    ):
+        card = ModelCard(model_cards.render(name))
+        assert card.data.language == code
+        assert card.data.widget[0]["text"].startswith(begin)
+        assert f'translator("{begin} ' in card.text
+
+
+def test_the_repository_is_linked_only_if_it_has_an_address(
+    saved: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, facts = saved
+    monkeypatch.setattr("hf_lecture_models.hub.card.REPOSITORY_URL", "")
+    assert "of the package `hf_lecture_models` with" in render_card(facts).text
+    monkeypatch.setattr("hf_lecture_models.hub.card.REPOSITORY_URL", "https://example.org/somewhere")
+    assert "of the package [`hf_lecture_models`](https://example.org/somewhere) with" in render_card(facts).text
+    text = render_card(facts | {"library": "transformers"}).text
+    assert "example.org" not in text, "a model of transformers"
+
+
+def test_a_base_model_and_data_are_named_only_if_they_came_from_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hf_lecture_models.hub.facts import _data_of
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "models--google--small").mkdir(parents=True)
+    assert _data_of({"from_pretrained": "google/small"}, "test")["base_model"] == "google/small"
+    assert "base_model" not in _data_of({"from_pretrained": "runs/small"}, "test"), "a folder that is gone"
+    (tmp_path / "google" / "small").mkdir(parents=True)
+    assert "base_model" not in _data_of({"from_pretrained": "google/small"}, "test"), "a folder of that name"
+    assert "hub_id" not in _data_of({"dataset_name": "scikit-learn:digits"}, "test")
 
 
 def test_every_recipe_that_was_measured_has_a_card() -> None:

@@ -29,7 +29,7 @@ from tests.stand_in import (
 )
 
 # The class, what its card is tagged with, and a part of the code there.
-HEADS: dict[str, tuple[type, str | None, str]] = {
+HEADS: dict[str, tuple[type, str, str]] = {
     "no head": (EncoderModel, "feature-extraction", 'pipeline("feature-extraction"'),
     "texts": (EncoderForSequenceClassification, "text-classification", 'pipeline("text-classification"'),
     "tokens": (EncoderForTokenClassification, "token-classification", ""),
@@ -42,7 +42,11 @@ HEADS: dict[str, tuple[type, str | None, str]] = {
         'pipeline("extractive-question-answering"',
     ),
     "stock choices": (transformers.BertForMultipleChoice, "multiple-choice", "AutoModelForMultipleChoice"),
-    "stock sentences": (transformers.BertForNextSentencePrediction, None, "AutoModelForNextSentencePrediction"),
+    "stock sentences": (
+        transformers.BertForNextSentencePrediction,
+        "text-classification",
+        "AutoModelForNextSentencePrediction",
+    ),
 }
 
 
@@ -96,11 +100,13 @@ def test_the_command_shows_what_it_would_publish(kind: str, tmp_path: Path) -> N
 
 
 def test_results_of_a_task_without_a_name_on_the_hub() -> None:
-    """Its own name then says what was measured."""
+    """The nearest task then says what was measured, and without a nearest one the task's own name."""
     model, tokenizer = build("stock sentences")
     task = plain_task(model) | {"measures": [{"key": "accuracy", "label": "accuracy"}]}
-    data = {"name": "Two Sentences"}
-    card = render_card(collect_facts(model, tokenizer, {"accuracy": 0.5}, name="one", data=data, task=task))
-    (result,) = card.data.eval_results
-    assert (result.task_type, result.metric_value) == ("next-sentence-prediction", 0.5)
-    assert card.data.pipeline_tag is None
+    data = {"name": "Two Sentences", "hub_id": "somebody/two_sentences"}
+    for name, tag in (("next-sentence-prediction", "text-classification"), ("a task of one's own", None)):
+        own = task | {"name": name}
+        card = render_card(collect_facts(model, tokenizer, {"accuracy": 0.5}, name="one", data=data, task=own))
+        (result,) = card.data.eval_results
+        assert (result.task_type, result.metric_value) == (tag or name, 0.5)
+        assert card.data.pipeline_tag == tag

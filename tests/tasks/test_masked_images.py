@@ -40,7 +40,7 @@ def test_it_learns_and_the_card_says_what(tmp_path: Path, target: str) -> None:
     facts = facts_of(tmp_path / "run", model, processor)
     card = hub.card.render_card(facts | {"data": {"name": "shades"}}).content
     assert "Measured on 24 masked patches, 50 % of all." in card
-    assert "pipeline_tag" not in card.split("---")[1]
+    assert "pipeline_tag: image-feature-extraction\n" in card.split("---")[1], "the nearest task that the Hub has"
 
 
 def test_the_measures_are_those_of_the_model(tmp_path: Path) -> None:

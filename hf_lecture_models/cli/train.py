@@ -1,0 +1,125 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture train`: the scripts and recipes of `training/`, which an installed package has without a checkout."""
+
+import ast
+import re
+import textwrap
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from hf_lecture_models.cli.app import plain_errors
+from hf_lecture_models.cli.exec import run_program
+from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
+from hf_lecture_models.tasks.registry import TASKS
+
+# A command in the comment of a recipe: the script, and the recipe that it reads.
+_COMMAND = re.compile(r"\btraining/(\w+)\.py(?:\s+(?:\S*/)?([\w.-]+\.ya?ml))?")
+
+
+def run_training(arguments: list[str]) -> None:
+    """Run the script of a recipe or task with the further arguments; without arguments, list recipes and tasks."""
+    with plain_errors("train"):
+        folder = training_folder()
+        if not arguments:
+            print("\n".join(overview(folder)))
+            return
+        command = script_command(arguments, folder)
+    run_program(["python", *command])
+
+
+def training_folder() -> Path:
+    """Return the folder of the scripts: the checkout's, or the one that the installed package brought.
+
+    Raises:
+        FileNotFoundError: the package was installed without them.
+    """
+    beside = Path(__file__).parents[2] / "training"
+    if (beside / "fit_ngram.py").is_file():
+        return beside
+    try:
+        files = distribution("hf-lecture-models").files or []
+    except PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.parts[-2:] == ("training", "fit_ngram.py"):
+            return Path(str(file.locate())).resolve().parent
+    raise FileNotFoundError("the training scripts were not installed; install the package's wheel again")
+
+
+def overview(folder: Path) -> list[str]:
+    """Return the lines of a list of all recipes and all tasks, each with its first sentence."""
+    recipes = {name: _comment(path).partition("\n#  ")[0] for name, path in _recipes(folder).items()}
+    scripts = {
+        path.stem: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in _scripts(folder)
+    }
+    width = max(map(len, [*recipes, *scripts]))
+    return [
+        "Recipes: hf-lecture train RECIPE [--name value ...]",
+        *(f"  {name:{width}}  {_sentence(text)}" for name, text in recipes.items()),
+        "Tasks, with a recipe of your own or options alone: hf-lecture train TASK [RECIPE.yaml] [--name value ...]",
+        *(f"  {name:{width}}  {_sentence(text)}" for name, text in scripts.items()),
+    ]
+
+
+def _comment(recipe: Path) -> str:
+    lines = recipe.read_text(encoding="utf-8-sig").splitlines()
+    return "\n".join(line for line in lines if line.startswith("#"))
+
+
+def _sentence(text: str) -> str:
+    """Return the first sentence, shortened to a line.
+
+    >>> _sentence("# A small LSTM, split at\\n# white space. It needs no data.")
+    'A small LSTM, split at white space.'
+    """
+    words = " ".join(line.lstrip("# ") for line in text.splitlines())
+    return textwrap.shorten(re.split(r"(?<=[.!?])\s+(?=[A-Z])", words)[0], 110, placeholder=" ...")
+
+
+def script_command(arguments: list[str], folder: Path) -> list[str]:
+    """Return the script's path and its arguments; a recipe's name is replaced by its path.
+
+    Raises:
+        OSError: there is no such recipe.
+        ValueError: nothing has this name, or a recipe does not tell its script.
+    """
+    first, rest = arguments[0], arguments[1:]
+    recipes, scripts = _recipes(folder), {path.stem: path for path in _scripts(folder)}
+    script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first))
+    if script is not None:
+        if rest and rest[0] in recipes and not Path(rest[0]).exists():
+            rest = [str(recipes[rest[0]]), *rest[1:]]
+        return [str(script), *rest]
+    recipe = Path(first) if first.endswith((".yaml", ".yml")) else recipes.get(first)
+    if recipe is None:
+        near = get_close_matches(first, [*recipes, *scripts, *TASKS], n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `hf-lecture train` lists them"
+        raise ValueError(f"{first!r} is neither a recipe nor a task{hint}")
+    if not recipe.is_file():
+        raise FileNotFoundError(f"there is no recipe {recipe}")
+    return [str(scripts[_script_of_recipe(recipe, scripts)]), str(recipe), *rest]
+
+
+def _script_of_task(name: str) -> str:
+    return Path(TASKS[name].script).stem if name in TASKS else ""
+
+
+def _script_of_recipe(recipe: Path, scripts: dict[str, Path]) -> str:
+    """Return the script that the recipe's comment names, or the task file that a training wrote beside the recipe."""
+    found = [match for match in _COMMAND.findall(_comment(recipe)) if match[0] in scripts]
+    own = [script for script, name in found if name == recipe.name]
+    names = list(dict.fromkeys(own or [script for script, _ in found]))
+    if not names and (recipe.parent / TASK_FILE).is_file():
+        names = [Path(str(read_task_file(recipe.parent).get("script"))).stem]
+    if len(names) != 1 or names[0] not in scripts:
+        raise ValueError(f"{recipe} does not tell its task; name it: hf-lecture train TASK {recipe}")
+    return names[0]
+
+
+def _recipes(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted((folder / "recipes").glob("*.yaml"))}
+
+
+def _scripts(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.py"))
