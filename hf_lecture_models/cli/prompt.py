@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture prompt`: how often the answer that a model finds best is right."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +30,6 @@ def run(name: str, fields: Mapping[str, Any], json: bool) -> None:
             print_columns(table(row))
             print(flush=True)
 
-    results = evaluate_prompting(model, tokenizer, recipe, report, progress=sys.stderr.isatty())
+    results = evaluate_prompting(model, tokenizer, recipe, report, progress=True)
     if json:
         print_json(results)

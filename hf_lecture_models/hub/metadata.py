@@ -58,7 +58,8 @@ def card_metadata(facts: Mapping[str, Any], measured: Mapping[str, tuple[str, fl
     results = _results(facts, measured)
     base = data.get("base_model")
     # The library's own `datasets=None` would be an empty field.
-    links = {"datasets": data_set_ids(data), "base_model": base, "base_model_relation": "finetune" if base else None}
+    links: dict[str, Any] = {"datasets": data_set_ids(data), "base_model": base}
+    links["base_model_relation"] = "finetune" if base else None
     return ModelCardData(
         language=data.get("language"),
         license=facts.get("licence") or "unknown",
