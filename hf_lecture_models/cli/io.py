@@ -17,7 +17,7 @@ from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
 # A chunk of a file holds several batches, which are sorted by length to save padding.
-_BATCHES_PER_CHUNK = 4
+BATCHES = 4
 NAMED = 3
 """The number of words that `see` names for each word that attends."""
 
@@ -33,7 +33,7 @@ def line_chunks(
     """
     if before:
         yield before
-    size = _BATCHES_PER_CHUNK * batch_size
+    size = BATCHES * batch_size
     for file in files:
         if file == "-":
             yield from as_they_come(stdin_lines(), size)
