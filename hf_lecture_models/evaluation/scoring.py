@@ -292,9 +292,7 @@ def score_rows(
     bar = tqdm(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", disable=not progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
-        scores = _score_batch(
-            model, [rows[w.row][w.start : w.stop] for w in batch], [w.scored_from - w.start for w in batch]
-        )
+        scores = _score_batch(model, rows, batch)
         for window, values in zip(batch, scores, strict=True):
             scored = values[window.scored_from - window.start : len(window)]
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
@@ -357,11 +355,12 @@ def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[l
         yield batch
 
 
-def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> np.ndarray:
+def _score_batch(model: Any, rows: list[np.ndarray], batch: list[Window]) -> np.ndarray:
     """Return ln p (batch, seq) float64, valid from `scored_from` on; 0 for padding, which is on the right."""
-    lengths = torch.tensor([len(row) for row in rows])
+    pieces = [torch.from_numpy(rows[window.row][window.start : window.stop]) for window in batch]
+    lengths, scored_from = torch.tensor(list(map(len, batch))), [w.scored_from - w.start for w in batch]
     # Any id will do for padding, since the mask hides it.
-    ids = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=int(rows[0][0]))
+    ids = pad_sequence(pieces, batch_first=True, padding_value=int(pieces[0][0]))
     places = torch.arange(ids.shape[1])
     mask = (places < lengths[:, None]).long().to(model.device)
     wanted = (places >= torch.tensor(scored_from)[:, None]).to(model.device)
