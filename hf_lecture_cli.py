@@ -205,9 +205,7 @@ KeptRows = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
 ]
-FilterBatchSize = Annotated[
-    int | None, typer.Option(min=1, help="Texts per batch; by default 4096 for an n-gram, 64 for a network.")
-]
+FilterBatchSize = Annotated[int | None, typer.Option(min=1, help="Texts per batch of a network, by default 64.")]
 TextFormOption = Annotated[
     TextForm,
     typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),

@@ -4,8 +4,9 @@
     OMP_NUM_THREADS=1 python -m benchmarks.ngram_scoring [--build_binary PATH] [--repeats 5]
 
 kenlm is given each line as a str, as its interface wants it; ours, ids as one stream, ids in padded batches of short
-rows, text, or a file that the command line's verb reads, the loading of the model included, the imports not. Tokens
-per CPU second, the median of the repeats. A full distribution of the next word is one row over
+rows, text as one corpus, texts through `score_texts` and `evaluate_language_model`, which make an object for each, or a
+file that the command line's verb reads, the loading of the model included, the imports not. Tokens per CPU second, the
+median of the repeats. A full distribution of the next word is one row over
 the vocabulary; KenLM needs a query for each word of it.
 """
 
@@ -29,6 +30,8 @@ import torch
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import score
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
@@ -88,6 +91,8 @@ def contestants(model, tokenizer, texts: list[str], kenlms: dict) -> dict[str, C
         "ids, one stream": lambda: model.score(stream).double().sum().item(),
         f"ids, batches of {ROWS} rows": lambda: sum(model.score(*batch).double().sum().item() for batch in batches),
         "text": from_text,
+        "texts, score_texts": lambda: sum(one.log_prob for one in score_texts(model, tokenizer, texts)),
+        "texts, evaluate_language_model": lambda: evaluate_language_model(model, tokenizer, texts)["log_prob"],
     }
     theirs = {
         name: lambda peer=peer: sum(peer.score(text) for text in texts) * math.log(10) for name, peer in kenlms.items()

@@ -18,7 +18,7 @@ from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
 # A chunk of a file holds several batches, which are sorted by length to save padding.
-_BATCHES_PER_CHUNK = 4
+BATCHES = 4
 NAMED = 3
 """The number of words that `see` names for each word that attends."""
 
@@ -36,7 +36,7 @@ def line_chunks(
     """
     if before:
         yield before
-    size = _BATCHES_PER_CHUNK * batch_size
+    size = BATCHES * batch_size
     with ProgressBar(desc="reading", unit=" lines", shown=not sys.stdout.isatty()) as bar:
         for file in files:
             for chunk in as_they_come(stdin_lines(), size) if file == "-" else _file_chunks(file, size):

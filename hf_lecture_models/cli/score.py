@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
+from hf_lecture_models.cli.io import BATCHES, line_chunks, load_language_model, print_json, print_tokens
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
-from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
+from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
+from hf_lecture_models.models.ngram import NGramForCausalLM
 
 # The measures of prefixes, texts without an end.
 _OF_PREFIXES = ("texts", "tokens", "unknown", "log_prob", "vocab_size", "unk_token", "segmentations")
@@ -37,7 +38,9 @@ def run(
     score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
-    chunks: Iterable[list[str]] = line_chunks(files, batch_size)
+    # An n-gram reads a chunk at once, and is so fast that the results of a large one come soon too.
+    is_ngram = score is score_texts and isinstance(model, NGramForCausalLM)
+    chunks: Iterable[list[str]] = line_chunks(files, max(batch_size, CHUNK // BATCHES) if is_ngram else batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
         scores: Sequence[TextScore]
         if follows:

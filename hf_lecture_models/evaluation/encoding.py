@@ -5,6 +5,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -57,17 +59,20 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
             return [_impossible(tokenizer, texts[0])]
         return [encoded for text in texts for encoded in encode_texts(tokenizer, [text])]
     names = unknown_tokens(tokenizer)
-    one_each = isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified()
-    encoded = []
-    holds_unknown = np.zeros(len(texts), bool)
-    holds_unknown[np.repeat(np.arange(len(texts)), corpus.lengths)[np.isin(corpus.ids, list(names))]] = True
-    for text, ids, unknown in zip(texts, corpus, holds_unknown.tolist(), strict=True):
-        words = list(WORD.finditer(text)) if unknown else []
-        if not words:  # all words are known, or tokens of white space alone are unknown
-            encoded.append(EncodedText(text, ids, len(split_words(text))))
-            continue
-        word_of = range(len(ids)) if one_each else _word_of_token(tokenizer, text, words)
-        encoded.append(_with_unknown(text, ids, words, word_of, names))
+    ends, at = np.cumsum(corpus.lengths), np.flatnonzero(np.isin(corpus.ids, list(names)))
+    rows = np.searchsorted(ends, at, side="right")
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.has_one_token_per_word():
+        encoded = list(map(EncodedText, texts, corpus, corpus.lengths.tolist()))
+        places = (at - (ends - corpus.lengths)[rows]).tolist()
+        for row, found in groupby(zip(rows.tolist(), places, strict=True), key=itemgetter(0)):
+            encoded[row] = _with_unknown_words(encoded[row], [place for _, place in found], names)
+        return encoded
+    encoded = [EncodedText(text, ids, len(split_words(text))) for text, ids in zip(texts, corpus, strict=True)]
+    for row in np.unique(rows).tolist():
+        text = encoded[row].text
+        if words := list(WORD.finditer(text)):  # else only tokens of white space are unknown
+            word_of = _word_of_token(tokenizer, text, words)
+            encoded[row] = _with_unknown_tokens(encoded[row], words, word_of, names)
     return encoded
 
 
@@ -125,15 +130,23 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
     return {**found, tokenizer.unk_token_id: tokenizer.unk_token}
 
 
-def _with_unknown(
-    text: str, ids: np.ndarray, words: list[re.Match[str]], word_of: Sequence[int], names: dict[int, str]
+def _with_unknown_words(encoded: EncodedText, places: list[int], names: dict[int, str]) -> EncodedText:
+    """Return a text with its unknown words; each word is one token, and those at `places` stand for unknown ones."""
+    words, ids = split_words(encoded.text), encoded.ids
+    # A literal `<unk>` is a word of the vocabulary.
+    unknown = [place for place in places if words[place] != names[int(ids[place])]]
+    return EncodedText(encoded.text, ids, encoded.words, tuple(words[place] for place in unknown), unknown)
+
+
+def _with_unknown_tokens(
+    encoded: EncodedText, words: list[re.Match[str]], word_of: Sequence[int], names: dict[int, str]
 ) -> EncodedText:
-    tokens = np.bincount(word_of)
+    tokens, ids = np.bincount(word_of), encoded.ids
     found = [(word, names[id_]) for word, id_ in zip(word_of, ids.tolist(), strict=True) if id_ in names]
     # A literal `<unk>` that is one token is a word of the vocabulary; one in pieces has unknown characters.
     unknown = {word for word, name in found if tokens[word] > 1 or words[word].group() != name}
     return EncodedText(
-        text,
+        encoded.text,
         ids,
         len(words),
         unknown_words=tuple(words[word].group() for word in sorted(unknown)),

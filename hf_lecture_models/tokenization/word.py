@@ -208,6 +208,14 @@ class WordTokenizer(LectureTokenizer):
             splits = isinstance(backend.model, WordLevel) and isinstance(backend.pre_tokenizer, WhitespaceSplit)
         return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
 
+    def has_one_token_per_word(self) -> bool:
+        """Return whether a text has as many tokens as words, whatever it says.
+
+        >>> WordTokenizer.from_words(["a"], unknown_words="spelled").has_one_token_per_word()
+        False
+        """
+        return self.unknown_words != "spelled" and self.is_unmodified()
+
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of words.
 

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from hf_lecture_models.cli import score
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
@@ -46,6 +47,15 @@ def test_score_for_programs(run, folder, tmp_path):
     *rows, last = map(json.loads, out.splitlines())
     assert rows[1]["log_prob"] == 0.0
     assert "perplexity" not in last["summary"]
+
+
+def test_an_ngram_looks_up_more_lines_at_once_than_a_network_reads(run, folder, network, tmp_path, monkeypatch):
+    (tmp_path / "texts.txt").write_text("the cat\n" * 9, encoding="utf-8")
+    sizes, score_texts = [], score.score_texts
+    monkeypatch.setattr(score, "score_texts", lambda *args: sizes.append(len(args[2])) or score_texts(*args))
+    for name in (folder, network):
+        assert run("score", name, tmp_path / "texts.txt", "--batch-size", "2")[0] == 0
+    assert sizes == [9, 8, 1]
 
 
 def test_score_as_one_stream(run, network):

@@ -188,15 +188,36 @@ class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[m
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         at = where_true(real.flatten())
         words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
+        scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
+        return scores.index_copy_(0, at, self._score_rows(words, starts)).view_as(input_ids)
+
+    @torch.no_grad()
+    def score_joined(self, tokens: Tensor, starts: Tensor) -> Tensor:
+        """Return what `score` returns for rows that follow each other without padding, (tokens,) float32.
+
+        >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
+        >>> model.score_joined(torch.tensor([0, 1, 2]), torch.tensor([True, False, True])).exp()
+        tensor([1.0000, 0.2500, 1.0000])
+
+        Args:
+            tokens: (tokens,), all real, row after row.
+            starts: (tokens,) bool, True at the first token of each row. Without it at the very first one, the tokens
+                begin within a row, and the first `order - 1` scores lack the context before.
+        """
+        check_token_ids(tokens, self.config.vocab_size)
+        return self._score_rows(tokens, starts)
+
+    def _score_rows(self, words: Tensor, starts: Tensor) -> Tensor:
+        config = self.config
         log_probs, lengths = self.trie.score(words, starts)
         if not config.is_distribution:
-            longest = real.cumsum(1)[real].clamp(max=config.order)
+            places = torch.arange(len(words), device=words.device)
+            longest = (places - places.masked_fill(~starts, 0).cummax(0).values + 1).clamp(max=config.order)
             log_probs += math.log(config.backoff_factor) * (longest - lengths)
         log_probs = _at_most_one(log_probs)
         if config.bos_token_id not in (None, config.eos_token_id):  # one token that also ends texts has a probability
             starts = starts | (words == config.bos_token_id)
-        scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
-        return scores.index_copy_(0, at, log_probs.masked_fill_(starts, 0.0)).view_as(input_ids)
+        return log_probs.masked_fill_(starts, 0.0)
 
 
 def _row_starts(real: Tensor) -> Tensor:
