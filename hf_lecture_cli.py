@@ -770,8 +770,8 @@ def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
     number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
-    output: Annotated[
-        bool, typer.Option("--output", help="Compare output embeddings in place of input embeddings.")
+    output_embeddings: Annotated[
+        bool, typer.Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
     ] = False,
     metric: Annotated[
         Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
@@ -779,8 +779,15 @@ def neighbours(
     mean_of_pieces: Annotated[
         bool, typer.Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
     ] = False,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw words and neighbours in two dimensions into this file (.png, .svg, .pdf).")
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            "--picture",
+            help="Draw words and neighbours in two dimensions into this file (.svg, .pdf, .png).",
+            callback=_refuse_other_pictures,
+        ),
     ] = None,
     analogy: Annotated[
         bool, typer.Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
@@ -788,13 +795,13 @@ def neighbours(
     json: Json = False,
 ) -> None:
     """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
-    options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
+    options = {"k": number, "which": "output" if output_embeddings else "input", "metric": metric.value}
     options |= {"mean_of_pieces": mean_of_pieces, "analogy": analogy}
-    if analogy and (metric is not Metric.cosine or mean_of_pieces or picture is not None):
+    if analogy and (metric is not Metric.cosine or mean_of_pieces or output is not None):
         raise typer.BadParameter(
             "--analogy compares whole words by the cosine and draws nothing; leave the other options out"
         )
-    _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
+    _run("neighbours", name=model, words=words, options=options, output=output, json=json)
 
 
 @see.command(short_help="How much each token attends to each.")
