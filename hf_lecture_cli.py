@@ -155,6 +155,10 @@ Tables = Annotated[
     list[str] | None,
     typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
 ]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE"),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 JsonOfWords = Annotated[
     bool, typer.Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
@@ -576,7 +580,7 @@ def _number_of_words(context: typer.Context, number: int) -> int:
 def predict(
     context: typer.Context,
     model: Model,
-    files: Tables = None,
+    files: Inputs = None,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
@@ -595,7 +599,7 @@ def predict(
     each word. A masked language model reads a text with the mask token. Models of multiple choice and of question
     answering read JSON objects, {"context": ..., "choices": [...]} and {"question": ..., "context": ...}.
 
-    A classifier of images reads their paths, or a folder of them. Files named .csv, .tsv, .json, .jsonl, .parquet,
+    A classifier of images reads image files, a folder of them, or lines with their paths. Files named .csv, .tsv, .json, .jsonl, .parquet,
     .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN NAME names another
     column.
     """
