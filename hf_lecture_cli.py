@@ -599,9 +599,9 @@ def predict(
     each word. A masked language model reads a text with the mask token. Models of multiple choice and of question
     answering read JSON objects, {"context": ..., "choices": [...]} and {"question": ..., "context": ...}.
 
-    A classifier of images reads image files, a folder of them, or lines with their paths. Files named .csv, .tsv, .json, .jsonl, .parquet,
-    .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN NAME names another
-    column.
+    A model of images reads image files, a folder of them, or lines with their paths. Files named .csv, .tsv, .json,
+    .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN
+    NAME names another column.
     """
     paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}

@@ -76,17 +76,21 @@ def other_kinds(names: Sequence[str]) -> ValueError:
 def load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
     """Read a split of the recipe's data set on the Hub.
 
+    Args:
+        split: its name; "c/a" is the split a of the configuration c, in place of the recipe's.
+
     Raises:
         ValueError: the recipe names no revision.
         ConnectionError: the Hub cannot be reached.
     """
     if not recipe.dataset_revision:
         raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
+    config, _, name = split.rpartition("/")
     try:
         return import_datasets().load_dataset(
             recipe.dataset_name,
-            recipe.dataset_config,
-            split=split,
+            config or recipe.dataset_config,
+            split=name,
             revision=recipe.dataset_revision,
             streaming=streaming,
         )

@@ -208,6 +208,7 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     splits = ["train", "validation", "test"]
     if task == "mnli":
         splits = ["train", *(f"{split}_{kind}" for split in splits[1:] for kind in ("matched", "mismatched"))]
+        assert asked.pop()[:3] == ("nyu-mll/glue", "ax", "test"), "the diagnostic rows are predicted too"
     assert [call[2] for call in asked] == splits
     assert {(*call[:2], len(call[3])) for call in asked} == {("nyu-mll/glue", task, 40)}
     assert data["train"].columns["label"] == (CLASSES[task][:2] or [0, 1])
@@ -358,6 +359,21 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
     else:
         assert written.name == f"{expected.get(task, task.upper())}.tsv"
         assert written.read_text().splitlines() == ["index\tprediction", *lines]
+
+
+@pytest.mark.parametrize("source", ["diagnostic.tsv", "glue/AX.tsv", "split ax/test of nyu-mll/glue"])
+def test_the_model_of_mnli_predicts_the_diagnostic_rows(tmp_path: Path, source: str) -> None:
+    texts = ["a film", "fine film", "a dull film", "cold and long", "warm", "this is a fine one"]
+    rows = {"text": texts, "text_pair": texts[::-1], "index": [0, 1, 0, 1, 0, 1]}
+    data = Rows(rows, [("ax/test_matched.tsv", 2), (source, 2), ("test_mismatched.tsv", 2)])
+    model = AutoModelForSequenceClassification.from_config(config_of(*CLASSES["mnli"]))
+    recipe = TextClassificationRecipe(task="mnli")
+    predicted = TASK.predict(model, small_tokenizer(), TASK.encode(model, small_tokenizer(), data, recipe))
+    names = [CLASSES["mnli"][number] for number in predicted.argmax(1).tolist()]
+    assert TASK.write_predictions(model, small_tokenizer(), data, recipe, tmp_path) == tmp_path
+    for number, name in enumerate(("MNLI-m", "AX", "MNLI-mm")):
+        first, second = names[2 * number : 2 * number + 2]
+        assert (tmp_path / f"{name}.tsv").read_text() == f"index\tprediction\n0\t{first}\n1\t{second}\n"
 
 
 def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
