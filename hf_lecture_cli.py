@@ -327,7 +327,10 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Language models of the NLP lectures, from the n-gram to the Transformer: train, compare and use them.
+    """All models of the NLP lectures, from the n-gram to the Transformer: train, measure, look inside, publish.
+
+    They continue and score texts, classify texts and images, tag words, fill in masked words, choose, answer questions,
+    translate, describe images and draw. Models of transformers work too.
 
     Start with `hf-lecture quickstart`. All log-probabilities are natural logarithms.
     """

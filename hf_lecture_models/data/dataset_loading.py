@@ -95,9 +95,7 @@ def load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> An
             streaming=streaming,
         )
     except ConnectionError as error:
-        raise ConnectionError(
-            f"{error}; --train_files and its like name local files in place of the data set"
-        ) from error
+        raise ConnectionError(f"{error}; name local files in place of the data set") from error
 
 
 def import_datasets() -> Any:

@@ -17,7 +17,7 @@ from hf_lecture_models.batches.class_weights import weighted_loss
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.benchmarks import Benchmark, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes, class_scores
 from hf_lecture_models.io.files import staged_file
@@ -25,7 +25,6 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import (
     REGRESSION,
     SINGLE_LABEL,
-    UNLABELLED,
     as_number,
     class_names,
     ids_by_name,
@@ -344,12 +343,13 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "--columns.text_pair NAME says which one it is, --model.pair_combination null makes a model of single texts"
+            "--columns.text_pair NAME says which one it is; a new model with pair_combination null reads single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
             "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
-            "of which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
+            "of which (token_type_ids): tokenizer.template pair in a recipe, or tokenizer.set_template('pair') on a saved "
+            "one"
         )
 
 

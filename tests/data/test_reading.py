@@ -191,7 +191,7 @@ def test_a_hub_out_of_reach_is_named_with_the_way_around(monkeypatch: pytest.Mon
         raise ConnectionError("Couldn't reach the Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    with pytest.raises(ConnectionError, match="Couldn't reach the Hub; --train_files and its like name local files"):
+    with pytest.raises(ConnectionError, match="Couldn't reach the Hub; name local files in place"):
         read_rows(RowsRecipe(dataset_name="some/set", dataset_revision="abc"), "train", COLUMNS)
 
 

@@ -216,7 +216,7 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     assert "label" not in data["predict"].columns
     where = "split test_matched of nyu-mll/glue" if task == "mnli" else "split test of nyu-mll/glue"
     problem = "label -1.0 of stsb is no number" if task == "stsb" else " has no label"
-    with pytest.raises(ValueError, match=rf"{where}, row 1.*{problem}.*; rows without labels are for --predict_files"):
+    with pytest.raises(ValueError, match=rf"{where}, row 1.*{problem}.*; rows without labels are for the verb predict"):
         TASK.read(recipe, "test")
     assert TextClassificationRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
@@ -401,17 +401,17 @@ def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
         (
             "rte",
             tsv("sentence1|sentence2", "a|b"),
-            "no column 'label', .*; rows without labels are for --predict_files",
+            "no column 'label', .*; rows without labels are for the verb predict",
         ),
         (
             "sst2",
             tsv("sentence|label", "a film|1", "cold|-1"),
-            "row 2: label '-1' is none of sst2's, .*--predict_files",
+            "row 2: label '-1' is none of sst2's, .*predict_files",
         ),
         ("sst5", tsv("sentence|label", "a film|1", "cold|5"), "row 2: label '5' is none of sst5's, .*--label_names.5"),
         ("mnli", tsv("sentence1|sentence2|gold_label", "a|b|-"), "row 1: label '-' is none of mnli's, 0 .entailment"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|5.5"), "row 1: label 5.5 of stsb is no number from 0 to 5"),
-        ("stsb", tsv("sentence1|sentence2|score", "a|b|-1"), "label -1 of stsb is no .*--predict_files"),
+        ("stsb", tsv("sentence1|sentence2|score", "a|b|-1"), "label -1 of stsb is no .*predict_files"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|much"), "row 1: label is 'much', no number"),
         ("cola", tsv("gj04|1|a film"), "line 1 names none of the columns source, label, mark, sentence, .* 3 columns"),
         ("cola", tsv("gj04|1||a film", "gj04|-1||cold"), "row 2: label '-1' is none of cola's"),
