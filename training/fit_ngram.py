@@ -3,7 +3,6 @@
 """Estimate and measure an n-gram language model by a recipe.
 
     python training/fit_ngram.py [RECIPE.yaml] [--name value ...]
-    python training/fit_ngram.py --train_files CORPUS.txt
     python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
 
 The output folder holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
@@ -130,29 +129,18 @@ def measure(
     )
 
 
-def parse_command(arguments: list[str]) -> NGramRecipe:
-    """Return the recipe that the command line gives: a file, options, or both.
-
-    Raises:
-        ValueError: a field is unknown or has an impossible value.
-        OSError: the recipe cannot be read.
-        SystemExit: the help was asked for, and is printed.
-    """
-    if not {"--help", "-h"}.isdisjoint(arguments):
-        argparse.ArgumentParser(
-            description=__doc__,
-            usage="%(prog)s [RECIPE.yaml] [--name value ...]",
-            epilog=describe_fields(NGramRecipe),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        ).parse_args(["--help"])
-    rest = list(arguments)
-    path = rest.pop(0) if rest and not rest[0].startswith("--") else None
-    return load_recipe(path, parse_overrides(rest), recipe_class=NGramRecipe)
-
-
 def main(arguments: list[str]) -> None:
     """Read the command line, estimate, measure and save."""
-    recipe = parse_command(arguments)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        usage="%(prog)s [RECIPE.yaml] [--name value ...]",
+        epilog=describe_fields(NGramRecipe),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if not {"--help", "-h"}.isdisjoint(arguments):
+        parser.parse_args(["--help"])
+    path = arguments[0] if arguments and not arguments[0].startswith("--") else None
+    recipe = load_recipe(path, parse_overrides(arguments[path is not None :]), recipe_class=NGramRecipe)
     to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))

@@ -348,8 +348,8 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
             "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
-            "of which (token_type_ids): tokenizer.template pair in a recipe, or tokenizer.set_template('pair') on a saved "
-            "one"
+            "of which (token_type_ids): tokenizer.template pair in a recipe, or tokenizer.set_template('pair') on a "
+            "saved one"
         )
 
 
