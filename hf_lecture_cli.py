@@ -155,6 +155,10 @@ Tables = Annotated[
     list[str] | None,
     typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
 ]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE"),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 JsonOfWords = Annotated[
     bool, typer.Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
@@ -321,7 +325,10 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Language models of the NLP lectures, from the n-gram to the Transformer: train, compare and use them.
+    """All models of the NLP lectures, from the n-gram to the Transformer: train, measure, look inside, publish.
+
+    They continue and score texts, classify texts and images, tag words, fill in masked words, choose, answer questions,
+    translate, describe images and draw. Models of transformers work too.
 
     Start with `hf-lecture quickstart`. All log-probabilities are natural logarithms.
     """
@@ -574,7 +581,7 @@ def _number_of_words(context: typer.Context, number: int) -> int:
 def predict(
     context: typer.Context,
     model: Model,
-    files: Tables = None,
+    files: Inputs = None,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
@@ -593,9 +600,9 @@ def predict(
     each word. A masked language model reads a text with the mask token. Models of multiple choice and of question
     answering read JSON objects, {"context": ..., "choices": [...]} and {"question": ..., "context": ...}.
 
-    A classifier of images reads their paths, or a folder of them. Files named .csv, .tsv, .json, .jsonl, .parquet,
-    .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN NAME names another
-    column.
+    A model of images reads image files, a folder of them, or lines with their paths. Files named .csv, .tsv, .json,
+    .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN
+    NAME names another column.
     """
     paths, fields = _split_data_options(files or [])
     options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
@@ -768,8 +775,8 @@ def neighbours(
     model: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
     number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
-    output: Annotated[
-        bool, typer.Option("--output", help="Compare output embeddings in place of input embeddings.")
+    output_embeddings: Annotated[
+        bool, typer.Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
     ] = False,
     metric: Annotated[
         Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
@@ -777,8 +784,15 @@ def neighbours(
     mean_of_pieces: Annotated[
         bool, typer.Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
     ] = False,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw words and neighbours in two dimensions into this file (.png, .svg, .pdf).")
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            "--picture",
+            help="Draw words and neighbours in two dimensions into this file (.svg, .pdf, .png).",
+            callback=_refuse_other_pictures,
+        ),
     ] = None,
     analogy: Annotated[
         bool, typer.Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
@@ -786,13 +800,13 @@ def neighbours(
     json: Json = False,
 ) -> None:
     """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
-    options = {"k": number, "which": "output" if output else "input", "metric": metric.value}
+    options = {"k": number, "which": "output" if output_embeddings else "input", "metric": metric.value}
     options |= {"mean_of_pieces": mean_of_pieces, "analogy": analogy}
-    if analogy and (metric is not Metric.cosine or mean_of_pieces or picture is not None):
+    if analogy and (metric is not Metric.cosine or mean_of_pieces or output is not None):
         raise typer.BadParameter(
             "--analogy compares whole words by the cosine and draws nothing; leave the other options out"
         )
-    _run("neighbours", name=model, words=words, options=options, picture=picture, json=json)
+    _run("neighbours", name=model, words=words, options=options, output=output, json=json)
 
 
 @see.command(short_help="How much each token attends to each.")

@@ -23,7 +23,7 @@ import re
 from typing import Any
 
 import numpy as np
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, set_seed
 
 from benchmarks.common import ROOT, data_folder, read_options, write_results
 from benchmarks.wikitext2_table import NETWORKS
@@ -50,7 +50,13 @@ LOWER_CASED_ORDERS = (2, 3, 5)
 BEST_NGRAM = NGRAM_TITLES[ORDERS[-1]]
 PARTS_OF_TEXT = {f"{BEST_NGRAM}, 1/16 of the text": 16, f"{BEST_NGRAM}, 1/4 of the text": 4}
 """The highest order again: every 16th or 4th line was counted, with all words of the text in the vocabulary."""
-TITLES = [*PARTS_OF_TEXT, *NGRAM_TITLES.values(), *NETWORKS]
+UNTRAINED = {f"{title}, untrained" for title in NETWORKS}
+"""With random weights, measured for networks of word pieces: what the number of a word's pieces predicts alone."""
+TITLES = [
+    *PARTS_OF_TEXT,
+    *NGRAM_TITLES.values(),
+    *(row for title in NETWORKS for row in (f"{title}, untrained", title)),
+]
 SETS = {"bare": "words without marks", "all": "all words"}
 """The sets of words, the one of the picture first."""
 
@@ -225,7 +231,7 @@ def drawn(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "error": row["bare"]["gain_error_over_words"],
         }
         for title, row in rows.items()
-        if title != NGRAM_TITLES[1]
+        if title not in {NGRAM_TITLES[1], *UNTRAINED}
     ]
 
 
@@ -241,8 +247,12 @@ def main() -> None:
     for title, surprisal in comparison.of_parts.items():
         rows[title] = comparison.measure(surprisal)
     for title, folder in arguments.networks:
-        surprisal = comparison.stories.surprisals(*load_model(folder, AutoModelForCausalLM))
-        rows[title] = comparison.measure(surprisal)
+        model, tokenizer = load_model(folder, AutoModelForCausalLM)
+        rows[title] = comparison.measure(comparison.stories.surprisals(model, tokenizer))
+        if not isinstance(tokenizer, WordTokenizer):
+            set_seed(SEED)
+            untrained = type(model)(model.config).eval()
+            rows[f"{title}, untrained"] = comparison.measure(comparison.stories.surprisals(untrained, tokenizer))
     rows = {title: rows[title] for title in TITLES if title in rows}
     print(table(rows))
     lower_cased = measure_lower_cased(words, train)

@@ -151,7 +151,7 @@ NOT_RUN = {
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
     r"hf-lecture (predict MODEL photo.png|see alignment MODEL --image .*)": (
-        "it needs a captioning model; tests/tasks/test_image_captioning.py runs it on a small one"
+        "it needs a model of images; tests/tasks/test_image_captioning.py and cli/test_same_answers.py run small ones"
     ),
     r"python training/train_recall.py --train_files .*": (
         "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"

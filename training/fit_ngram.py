@@ -2,7 +2,7 @@
 # ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Estimate and measure an n-gram language model by a recipe.
 
-    python training/fit_ngram.py RECIPE.yaml [--name value ...]
+    python training/fit_ngram.py [RECIPE.yaml] [--name value ...]
     python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
 
 The output folder holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
@@ -133,14 +133,14 @@ def main(arguments: list[str]) -> None:
     """Read the command line, estimate, measure and save."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        usage="%(prog)s RECIPE.yaml [--name value ...]",
+        usage="%(prog)s [RECIPE.yaml] [--name value ...]",
         epilog=describe_fields(NGramRecipe),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.add_argument("recipe", metavar="RECIPE.yaml", help="what to estimate, from which texts")
-    options, rest = parser.parse_known_args(arguments)
-    recipe = load_recipe(options.recipe, parse_overrides(rest), recipe_class=NGramRecipe)
+    if not {"--help", "-h"}.isdisjoint(arguments):
+        parser.parse_args(["--help"])
+    path = arguments[0] if arguments and not arguments[0].startswith("--") else None
+    recipe = load_recipe(path, parse_overrides(arguments[path is not None :]), recipe_class=NGramRecipe)
     to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))

@@ -141,9 +141,16 @@ class LectureConfig(PreTrainedConfig):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does; an error names the file at fault."""
+        """Load as transformers does, official checkpoints without its warning; an error names the file at fault.
+
+        For another `model_type` than the class's own, transformers warns that loading can yield errors.
+        """
         check_saved_files(Path(pretrained_model_name_or_path, kwargs.get("subfolder") or ""), CONFIG_FILE)
         try:
+            if cls.foreign_model_types and not args:
+                values, rest = cls.get_config_dict(pretrained_model_name_or_path, **kwargs)
+                if values.get("model_type") in (cls.model_type, *cls.foreign_model_types):
+                    return cls.from_dict(values, **rest)
             return super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
         except (TypeError, ValueError, StrictDataclassError):
             values, _ = cls.get_config_dict(pretrained_model_name_or_path, **kwargs)

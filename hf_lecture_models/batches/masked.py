@@ -188,7 +188,7 @@ def _refuse_missing_tokens(tokenizer: Any, template: SegmentTemplate, next_sente
     if tokenizer.mask_token_id is None:
         raise ValueError(
             "the tokenizer has no mask_token, which stands in the place of masked tokens; train one with the template "
-            "of BERT (--tokenizer.template bert, or roberta), or give it one by tokenizer.set_template('bert')"
+            "of BERT (tokenizer.template bert, or roberta), or give it one by tokenizer.set_template('bert')"
         )
     for name in ("cls_token", "sep_token") if next_sentence else ():
         if getattr(tokenizer, f"{name}_id") not in {*template.special_ids} - {None}:
@@ -196,5 +196,5 @@ def _refuse_missing_tokens(tokenizer: Any, template: SegmentTemplate, next_sente
             raise ValueError(
                 f"next sentences need a {name} in each pair, but the tokenizer "
                 + ("has none" if token is None else f"puts no {token} around texts")
-                + "; train one with the template of BERT (--tokenizer.template bert), or set next_sentence false"
+                + "; train one with the template of BERT (tokenizer.template bert), or set next_sentence false"
             )

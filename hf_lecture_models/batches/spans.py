@@ -134,7 +134,7 @@ class CorruptedTexts:
         if len(self.sentinels) < most:
             raise ValueError(
                 f"a text of {int(self.lengths.max())} tokens has {most} spans, but the tokenizer has "
-                f"{len(self.sentinels)} sentinel(s), {SENTINEL.format(0)} and so on; give it {most} (--sentinels, of a "
+                f"{len(self.sentinels)} sentinel(s), {SENTINEL.format(0)} and so on; give it {most} (sentinels, of a "
                 "new tokenizer), make sequence_length smaller, or mean_span_length larger"
             )
 

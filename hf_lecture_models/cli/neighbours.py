@@ -12,7 +12,7 @@ from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.loading import load_model
 
 
-def run(name: str, words: list[str], options: dict[str, Any], picture: Path | None, json: bool) -> None:
+def run(name: str, words: list[str], options: dict[str, Any], output: Path | None, json: bool) -> None:
     """Print each word's nearest neighbours with their similarity, or the answers to an analogy.
 
     Args:
@@ -27,8 +27,8 @@ def run(name: str, words: list[str], options: dict[str, Any], picture: Path | No
     found = nearest_neighbours(model, tokenizer, words, **options)
     for one in found:
         print_json(asdict(one)) if json else print(f"{shown(one.word)}\t{_line(one.neighbours)}")
-    if picture is not None:
-        save_neighbour_map(model, found, picture, options["which"], options["metric"])
+    if output is not None:
+        save_neighbour_map(model, found, output, options["which"], options["metric"])
 
 
 def _line(neighbours: tuple[Neighbour, ...]) -> str:

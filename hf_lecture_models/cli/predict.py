@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture predict`: the predictions of a model for each line of a file, or each row of a table.
+"""`hf-lecture predict`: the predictions of a model for each line of a file, each row of a table, or an image.
 
 With `--json`, every result is a JSON object: the input, and `predictions`, a list of objects. Otherwise a prediction
 is printed as its label, score and text, with tabs between them.
@@ -33,7 +33,7 @@ def run(
     max_length: int | None,
     fields: Mapping[str, str],
 ) -> None:
-    """Print the predictions for each line of a file, or each row of a table, as soon as its batch is ready.
+    """Print the predictions for each line of a file, each row of a table or each image, as soon as they are ready.
 
     Raises:
         ValueError: the model predicts nothing, an option does not apply to it, a line cannot be read, or the input is
@@ -44,12 +44,14 @@ def run(
         raise ValueError(f"{folders[0]} is a folder: name text files")
     is_json = jsonl or predictor.form.needs_json
     reads_images = "image" in predictor.form.fields
-    tables = [file for file in files if _is_table(file, is_json, jsonl) or (reads_images and has_image_name(file))]
+    images = [file for file in files if reads_images and has_image_name(file)]
+    tables = [file for file in files if _is_table(file, is_json, jsonl)]
     if fields and not tables:
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
     count = 0
     for file in files:
-        batches = [_table(predictor, file, fields)] if file in tables else _lines(predictor, file, batch_size, is_json)
+        is_read_whole = file in tables or file in images
+        batches = [_table(predictor, file, fields)] if is_read_whole else _lines(predictor, file, batch_size, is_json)
         for results in batches:
             for result in results:
                 print_json(result) if json else _print(predictor, result, aggregate)

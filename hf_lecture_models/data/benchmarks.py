@@ -27,7 +27,8 @@ class HubData:
         name: the name of the data set.
         revision: the commit.
         config: the configuration of the data set.
-        splits: other names of the splits "validation" and "test"; "a+b" is split a followed by split b.
+        splits: other names of the splits "validation" and "test"; "a+b" is split a followed by split b, and "c/a" is
+            split a of the configuration c.
     """
 
     name: str
@@ -100,7 +101,11 @@ _arc = partial(HubData, "allenai/ai2_arc", "210d026faf9955653af8916fad021475a3f0
 _SENTENCE: Columns = {"text": ("sentence",), "label": ("label",)}
 _PAIR: Columns = {"text": ("sentence1",), "text_pair": ("sentence2",), "label": ("label",)}
 _ENTAILMENT = _numbered("entailment", "not_entailment")
-_MNLI_SPLITS = {split: f"{split}_matched+{split}_mismatched" for split in ("validation", "test")}
+# The model of MNLI also predicts GLUE's diagnostic rows, which have no classes there.
+_MNLI_SPLITS = {
+    "validation": "validation_matched+validation_mismatched",
+    "test": "test_matched+test_mismatched+ax/test",
+}
 _WNUT_TYPES = ("corporation", "creative-work", "group", "location", "person", "product")
 _WNUT_TAGS = ("O", *(f"{prefix}-{kind}" for kind in _WNUT_TYPES for prefix in "BI"))
 _IDS: Columns = {"id": ("idx", "id")}

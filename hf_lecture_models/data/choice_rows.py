@@ -16,7 +16,7 @@ from typing import Any
 
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.recipe import DataRecipe
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.io.files import staged_file
 
 _COPA_QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
@@ -86,9 +86,7 @@ def check_choices(choices: Any) -> None:
         raise ValueError(f"it has {len(choices)} choice{'s' * (not choices)}, but two at least are needed")
 
 
-def read_label(
-    value: Any, names: Sequence[str], advice: str = "--predict_files FILE writes predictions for such rows"
-) -> int:
+def read_label(value: Any, names: Sequence[str], advice: str = UNLABELLED) -> int:
     """Return the number of the right choice; a label is that number or, as a text, the choice's name.
 
     >>> read_label("B", ["A", "B"]), read_label("1", ["A", "B"]), read_label(0.0, ["A", "B"])

@@ -76,24 +76,26 @@ def other_kinds(names: Sequence[str]) -> ValueError:
 def load_from_hub(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
     """Read a split of the recipe's data set on the Hub.
 
+    Args:
+        split: its name; "c/a" is the split a of the configuration c, in place of the recipe's.
+
     Raises:
         ValueError: the recipe names no revision.
         ConnectionError: the Hub cannot be reached.
     """
     if not recipe.dataset_revision:
         raise ValueError(f"dataset_name {recipe.dataset_name} needs dataset_revision, a commit: data change")
+    config, _, name = split.rpartition("/")
     try:
         return import_datasets().load_dataset(
             recipe.dataset_name,
-            recipe.dataset_config,
-            split=split,
+            config or recipe.dataset_config,
+            split=name,
             revision=recipe.dataset_revision,
             streaming=streaming,
         )
     except ConnectionError as error:
-        raise ConnectionError(
-            f"{error}; --train_files and its like name local files in place of the data set"
-        ) from error
+        raise ConnectionError(f"{error}; name local files in place of the data set") from error
 
 
 def import_datasets() -> Any:

@@ -14,7 +14,7 @@ from hf_lecture_models.data.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.data.dataset_loading import load_files, load_from_hub
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.data.squad import read_squad_json
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -141,7 +141,7 @@ class _Table:
         for name in names:
             if name in self.known:
                 return _decoded(self.columns, name)
-        hint = "; rows without labels are for --predict_files" if is_label else ""
+        hint = f"; {UNLABELLED}" if is_label else ""
         raise missing_column(self.source, column, names, self.known, hint)
 
 

@@ -4,6 +4,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+UNLABELLED = "rows without labels are for the verb predict, or predict_files and predict_split of a recipe"
+"""The advice for rows that cannot be measured."""
+
 
 class Rows(Sequence[dict[str, Any]]):
     """Rows of the task's columns that remember their files and lines for messages.

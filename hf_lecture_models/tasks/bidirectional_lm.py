@@ -200,5 +200,5 @@ def _refuse_other_tokenizer(tokenizer: Any) -> None:
     if not getattr(tokenizer, "words", None):
         raise ValueError(
             f"{type(tokenizer).__name__} has no words to predict; a language model of both directions needs an "
-            "ElmoTokenizer that was made of texts: --tokenizer.type elmo"
+            "ElmoTokenizer that was made of texts: tokenizer.type elmo in a recipe"
         )

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.tasks.labels import (
     class_fields,
     classes_of,
@@ -15,7 +15,6 @@ from hf_lecture_models.tasks.labels import (
 )
 
 REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
-UNLABELLED = "rows without labels are for --predict_files, or --predict_split"
 
 
 class LabelRecipe(Protocol):
@@ -48,7 +47,8 @@ def read_labels(data: Rows) -> list[str]:
         # A single 0.5 turns all numbers of its column into floats.
         index = next((i for i in wrong if not isinstance(labels[i], float) or labels[i] % 1), wrong[0])
         raise ValueError(
-            f"{data.where(index)}: label is {labels[index]!r}, no class; --problem_type {REGRESSION} learns numbers"
+            f"{data.where(index)}: label is {labels[index]!r}, no class; problem_type {REGRESSION} in a recipe learns "
+            "numbers"
         )
     return list(map(str, labels))
 

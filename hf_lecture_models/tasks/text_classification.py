@@ -17,7 +17,7 @@ from hf_lecture_models.batches.class_weights import weighted_loss
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.benchmarks import Benchmark, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes, class_scores
 from hf_lecture_models.io.files import staged_file
@@ -25,7 +25,6 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import (
     REGRESSION,
     SINGLE_LABEL,
-    UNLABELLED,
     as_number,
     class_names,
     ids_by_name,
@@ -62,6 +61,8 @@ _MEASURES = {
     "spearmanr": "Spearman correlation",
 }
 _MISMATCHED = "mismatched"
+# The diagnostic rows of GLUE have these names in its own files and on the Hub.
+_DIAGNOSTIC = ("ax.", "diagnostic", "split ax/")
 _HIGHEST_SCORE = 5.0
 
 
@@ -94,7 +95,8 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
         None,
         "names the columns of its files, its classes and its measures, and its data on the Hub, which are read where "
         "neither files nor rows are named; null: a task of your own. Of mnli, files and splits with `mismatched` in "
-        "their names are measured and predicted apart",
+        "their names are measured and predicted apart; GLUE's diagnostic rows, a file named AX or diagnostic, are "
+        "predicted apart",
         choices=benchmarks_of("text_classification"),
     )
 
@@ -341,12 +343,13 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "--columns.text_pair NAME says which one it is, --model.pair_combination null makes a model of single texts"
+            "--columns.text_pair NAME says which one it is; a new model with pair_combination null reads single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
             "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
-            "of which (token_type_ids): --tokenizer.template pair, or tokenizer.set_template('pair') on a saved one"
+            "of which (token_type_ids): tokenizer.template pair in a recipe, or tokenizer.set_template('pair') on a "
+            "saved one"
         )
 
 
@@ -403,7 +406,7 @@ def _official_scores(
 
 def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: Rows) -> dict[str, float]:
     """Return the accuracy of each of MNLI's sets, or that of all rows unless both are there."""
-    matched, mismatched = _matched_and_mismatched(data)
+    matched, mismatched = (_sets_of_mnli(data)[name] for name in ("MNLI-m", "MNLI-mm"))
     parts: dict[str, Sequence[int]] = {"accuracy": range(len(data))}
     if matched and mismatched:
         parts = {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
@@ -413,23 +416,24 @@ def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: 
     }
 
 
-def _matched_and_mismatched(data: Rows) -> tuple[list[int], list[int]]:
-    """Return the rows of MNLI's two sets, by the names of their files or splits."""
-    sets: tuple[list[int], list[int]] = ([], [])
+def _sets_of_mnli(data: Rows) -> dict[str, list[int]]:
+    """Return the rows of MNLI's two sets and of GLUE's diagnostic one, by the names of their files or splits."""
+    sets: dict[str, list[int]] = {"MNLI-m": [], "MNLI-mm": [], "AX": []}
     first = 0
     for source, length in data.sources:
         name = source if source.startswith("split ") else Path(source).name
-        sets[_MISMATCHED in name].extend(range(first, first + length))
+        is_diagnostic = name.lower().startswith(_DIAGNOSTIC)
+        chosen = "AX" if is_diagnostic else "MNLI-mm" if _MISMATCHED in name else "MNLI-m"
+        sets[chosen].extend(range(first, first + length))
         first += length
     return sets
 
 
 def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
-    """Return the files of predictions with the rows of each: one file, but two for MNLI."""
+    """Return the files of predictions with the rows of each: one file, but for MNLI one of each set."""
     if benchmark is None or benchmark.file != "MNLI":
         return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
-    matched, mismatched = _matched_and_mismatched(data)
-    return {name: rows for name, rows in (("MNLI-m.tsv", matched), ("MNLI-mm.tsv", mismatched)) if rows}
+    return {f"{name}.tsv": rows for name, rows in _sets_of_mnli(data).items() if rows}
 
 
 def _written(config: Any, logits: Tensor, recipe: TextClassificationRecipe) -> list[str]:

@@ -45,6 +45,11 @@ class Schedule:
     `inverse_square_root` is Vaswani et al. 2017, equation 3, d^-0.5 · min(n^-0.5, n · warmup^-1.5) at step n counted
     from 1, with the highest rate, at the end of warm-up, in place of (d · warmup)^-0.5: √(warmup / n).
 
+    The first step has the rate 1 / warm-up; transformers' `get_scheduler` counts from 0, so that its first rate is 0.
+    Our rates are those that it has one step later, up to the end of warm-up, and with `constant` and
+    `inverse_square_root` (timescale: the warm-up) to the end. After warm-up, `linear` and `cosine` are its rates at the
+    same step of a run that is one step shorter: the last step of ours has the rate at which its schedule ends.
+
     The rate is computed from the step, so that it ends where planned on any number of processes and micro-batches.
     Only `plateau` has a state: how often the rate was lowered.
     """

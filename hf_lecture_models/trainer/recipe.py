@@ -40,7 +40,9 @@ class TrainingRecipe(Recipe):
         "learning rate after warm-up",
         choices=("constant", "linear", "cosine", "inverse_square_root", "plateau"),
     )
-    warmup_steps: int = setting(0, "steps of linear warm-up", least=0)
+    warmup_steps: int = setting(
+        0, "steps of linear warm-up; the first has the rate 1/n of the peak, where that of transformers is 0", least=0
+    )
     final_learning_rate: float = setting(0.0, "where linear and cosine end, as a part of learning_rate", least=0)
     plateau_factor: float = setting(0.25, "schedule plateau: factor after an evaluation that is no better", least=0)
 

@@ -171,7 +171,7 @@ def test_counts_are_those_of_the_labels_and_an_empty_place_counts_nothing() -> N
         ({"texts": ["the", "a"]}, "there is no document of 2 tokens or more"),
         ({"texts": [""], "next_sentence": False}, "there is no document of 1 tokens or more"),
         ({"sequence_length": 4}, "sequence_length 4 has no room for text beside 3 special tokens; raise it to 5"),
-        ({"without": "mask_token"}, r"has no mask_token.*template of BERT \(--tokenizer.template bert, or roberta\)"),
+        ({"without": "mask_token"}, r"has no mask_token.*template of BERT \(tokenizer.template bert, or roberta\)"),
         ({"without": "cls_token"}, "next sentences need a cls_token in each pair, but the tokenizer has none; train"),
         ({"without": "sep_token"}, "need a sep_token in each pair, but the tokenizer has none"),
         ({"template": False}, r"the tokenizer puts no \[CLS\] around texts; train one with the template of BERT"),

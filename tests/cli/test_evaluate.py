@@ -2,6 +2,7 @@
 """`hf-lecture evaluate`: a model's measures on a benchmark's files, on the Hub's data, on data of one's own."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,40 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     measured = json.loads(out)
     assert (measured["task"], measured["examples"]) == ("sst2", 2 * len(ROWS))
     assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
+
+
+OWN_OPTIONS = re.compile("--(columns|label_names)[.]|--scheme|--max_length|--split|--store|--output|--json")
+MISTAKES = {
+    "no label": ("sst2", "a.tsv", "sentence\ta film\n"),
+    "no column of labels": ("sst2", "a.tsv", "sentence\na film\n"),
+    "hidden label": ("sst2", "a.tsv", "sentence\tlabel\na film\t-1\n"),
+    "other label": ("sst2", "a.tsv", "sentence\tlabel\na film\tbad\n"),
+    "no column of texts": ("sst2", "a.tsv", "review\tlabel\na film\t1\n"),
+    "hidden label of one's own": ("text_classification", "a.csv", "text,label\na film,-1\n"),
+    "number": ("text_classification", "a.jsonl", '{"text": "a film", "label": 0.5}\n'),
+    "empty": ("text_classification", "a.csv", ""),
+    "other task": ("causal_lm", "a.txt", "a film\n"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_only_its_own_options_are_named(run: Any, classifier: Path, tmp_path: Path, mistake: str) -> None:
+    task, name, content = MISTAKES[mistake]
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    status, out, err = run("evaluate", classifier, task, tmp_path / name)
+    assert (status, out, len(err.splitlines())) == (1, "", 1)
+    assert "--" not in OWN_OPTIONS.sub("", err), err
+
+
+def test_an_unreachable_hub_names_no_option_of_training(
+    run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*names: Any, **options: Any) -> Any:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    status, _, err = run("evaluate", classifier, "sst2")
+    assert (status, err) == (1, "hf-lecture evaluate: no network; name local files in place of the data set\n")
 
 
 def test_a_benchmarks_data_on_the_hub(run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,20 @@ def test_neighbours(run, network, folder, tmp_path):
         word, near = line.split("\t")
         assert word == found.word
         assert near.split() == [part for n in found.neighbours for part in (n.word, f"{n.similarity:.3f}")]
-    options = ["-k", 5, "--json", "--output", "--metric", "euclidean", "--picture", tmp_path / "map.svg"]
+    options = ["-k", 5, "--json", "--output-embeddings", "--metric", "euclidean", "--output", tmp_path / "map.svg"]
     row = json.loads(run("neighbours", network, "cat", *options)[1])
     assert len(row["neighbours"]) == 5
     assert row["neighbours"][0]["similarity"] < 0
     assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    far = nearest_neighbours(model, tokenizer, ["cat"], k=5, which="output", metric="euclidean")
+    assert [n["word"] for n in row["neighbours"]] == [n.word for n in far[0].neighbours]
+    # The picture's name is no word, whichever of its names the option has.
+    for number, verb in enumerate((["see", "neighbours"], ["neighbours"])):
+        for option in ("--output", "-o", "--picture"):
+            picture = tmp_path / f"{number}{option}.svg"
+            status, out, _ = run(*verb, network, "cat", "the", "-k", 2, option, picture)
+            assert (status, len(out.splitlines())) == (0, 2)
+            assert "<svg" in picture.read_text(encoding="utf-8")
     for arguments, message in [
         ([network, "zebra"], "'zebra' is not in the vocabulary"),
         ([network, "cat", "-k", 99], "lower k"),

@@ -297,6 +297,12 @@ def test_images(run: Any, tmp_path: Path) -> None:
     status, out, _ = run("predict", tmp_path / "model", stdin="".join(f"{path}\n" for path in paths))
     assert (status, [line.split("\t")[0] for line in out.splitlines()]) == (0, [one["label"] for one in expected])
     assert run("predict", tmp_path / "model", tmp_path / "images") == (0, out, ""), "a folder of images"
+    assert run("predict", tmp_path / "model", *paths) == (0, out, ""), "the images themselves"
+    (tmp_path / "list.txt").write_text("\ufeff" + "\r\n".join(map(str, paths)), encoding="utf-8")
+    assert run("predict", tmp_path / "model", tmp_path / "list.txt") == (0, out, ""), "their paths, as Windows has them"
+    status, out, err = run("predict", tmp_path / "model", paths[0], "--columns.image", "photo")
+    assert (status, out) == (1, "")
+    assert "--columns.image says how a table is read, and there is none" in err
 
 
 def test_translations(run: Any, tmp_path: Path) -> None:

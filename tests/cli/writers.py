@@ -34,7 +34,7 @@ WRITERS = {
     "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
-    "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --picture OUT/x.png", "matplotlib"),
+    "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),
     "publish": Writer("hf-lecture publish trigram me/trigram --dry-run"),
 }

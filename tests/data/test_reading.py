@@ -178,6 +178,10 @@ def test_classes_of_a_data_set_have_their_names(tmp_path: Path, monkeypatch: pyt
     assert rows.where(1) == "split validation of some/set, row 2"
     assert asked == {"names": ("some/set", "one"), "split": "validation", "revision": "abc", "streaming": False}
     assert read_rows(recipe, "test", COLUMNS) is None, "no split is named"
+    recipe.predict_split = "other/hidden"
+    rows = read_rows(recipe, "predict", COLUMNS)
+    assert (asked["names"], asked["split"]) == (("some/set", "other"), "hidden"), "of another configuration"
+    assert rows.where(0) == "split other/hidden of some/set, row 1"
 
 
 def test_a_hub_out_of_reach_is_named_with_the_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +191,7 @@ def test_a_hub_out_of_reach_is_named_with_the_way_around(monkeypatch: pytest.Mon
         raise ConnectionError("Couldn't reach the Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    with pytest.raises(ConnectionError, match="Couldn't reach the Hub; --train_files and its like name local files"):
+    with pytest.raises(ConnectionError, match="Couldn't reach the Hub; name local files in place"):
         read_rows(RowsRecipe(dataset_name="some/set", dataset_revision="abc"), "train", COLUMNS)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,13 @@ from tests.model_tests import Tensors
 
 def rewrite(folder: Path, change: Callable[[Tensors], Tensors]) -> None:
     save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def listen_to_transformers(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `caplog` hold the warnings of transformers' log from now on."""
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
+    caplog.set_level(logging.WARNING, "transformers")
+    caplog.clear()
 
 
 def tensors(outputs: Mapping[str, Any]) -> Tensors:
@@ -134,6 +142,30 @@ class OfficialCheckpointTests:
         again, inputs = self.auto_class.from_pretrained(tmp_path / "ours"), self.make_inputs()
         assert type(again) is self.model_class
         assert_same_outputs(tensors(again(**inputs)), tensors(ours(**inputs)), atol=0)
+
+    def test_loading_says_nothing(
+        self,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+        recwarn: pytest.WarningsRecorder,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """transformers warns of another model_type; here it is refused, except where the checkpoint is to be read."""
+        self.official().save_pretrained(tmp_path)
+        listen_to_transformers(caplog, monkeypatch)
+        recwarn.clear()
+        config_class = self.model_class.config_class
+        given = {"output_hidden_states": True, "vocabulary": 3}
+        config, unused = config_class.from_pretrained(tmp_path, return_unused_kwargs=True, **given)
+        assert (type(config), config.output_hidden_states, unused) == (config_class, True, {"vocabulary": 3})
+        self.model_class.from_pretrained(tmp_path)
+        assert [record.getMessage() for record in caplog.records] == []
+        assert [str(one.message) for one in recwarn] == []
+        path = tmp_path / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"model_type": "gpt2"}))
+        with pytest.raises(ValueError, match=r"config\.json"):
+            self.model_class.from_pretrained(tmp_path)
+        assert "You are using a model of type `gpt2`" in caplog.text
 
     def test_a_checkpoint_that_lacks_a_tensor_is_refused(self, tmp_path: Path) -> None:
         """Also a part of a weight that is one in ours."""

@@ -208,6 +208,7 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     splits = ["train", "validation", "test"]
     if task == "mnli":
         splits = ["train", *(f"{split}_{kind}" for split in splits[1:] for kind in ("matched", "mismatched"))]
+        assert asked.pop()[:3] == ("nyu-mll/glue", "ax", "test"), "the diagnostic rows are predicted too"
     assert [call[2] for call in asked] == splits
     assert {(*call[:2], len(call[3])) for call in asked} == {("nyu-mll/glue", task, 40)}
     assert data["train"].columns["label"] == (CLASSES[task][:2] or [0, 1])
@@ -215,7 +216,7 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     assert "label" not in data["predict"].columns
     where = "split test_matched of nyu-mll/glue" if task == "mnli" else "split test of nyu-mll/glue"
     problem = "label -1.0 of stsb is no number" if task == "stsb" else " has no label"
-    with pytest.raises(ValueError, match=rf"{where}, row 1.*{problem}.*; rows without labels are for --predict_files"):
+    with pytest.raises(ValueError, match=rf"{where}, row 1.*{problem}.*; rows without labels are for the verb predict"):
         TASK.read(recipe, "test")
     assert TextClassificationRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
@@ -360,6 +361,21 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
         assert written.read_text().splitlines() == ["index\tprediction", *lines]
 
 
+@pytest.mark.parametrize("source", ["diagnostic.tsv", "glue/AX.tsv", "split ax/test of nyu-mll/glue"])
+def test_the_model_of_mnli_predicts_the_diagnostic_rows(tmp_path: Path, source: str) -> None:
+    texts = ["a film", "fine film", "a dull film", "cold and long", "warm", "this is a fine one"]
+    rows = {"text": texts, "text_pair": texts[::-1], "index": [0, 1, 0, 1, 0, 1]}
+    data = Rows(rows, [("ax/test_matched.tsv", 2), (source, 2), ("test_mismatched.tsv", 2)])
+    model = AutoModelForSequenceClassification.from_config(config_of(*CLASSES["mnli"]))
+    recipe = TextClassificationRecipe(task="mnli")
+    predicted = TASK.predict(model, small_tokenizer(), TASK.encode(model, small_tokenizer(), data, recipe))
+    names = [CLASSES["mnli"][number] for number in predicted.argmax(1).tolist()]
+    assert TASK.write_predictions(model, small_tokenizer(), data, recipe, tmp_path) == tmp_path
+    for number, name in enumerate(("MNLI-m", "AX", "MNLI-mm")):
+        first, second = names[2 * number : 2 * number + 2]
+        assert (tmp_path / f"{name}.tsv").read_text() == f"index\tprediction\n0\t{first}\n1\t{second}\n"
+
+
 def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
     data = Rows({"text": ["a film", "cold"]}, [("a.tsv", 2)])
     model = small_bert(id2label={0: "bad", 1: "good"})
@@ -385,17 +401,17 @@ def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
         (
             "rte",
             tsv("sentence1|sentence2", "a|b"),
-            "no column 'label', .*; rows without labels are for --predict_files",
+            "no column 'label', .*; rows without labels are for the verb predict",
         ),
         (
             "sst2",
             tsv("sentence|label", "a film|1", "cold|-1"),
-            "row 2: label '-1' is none of sst2's, .*--predict_files",
+            "row 2: label '-1' is none of sst2's, .*predict_files",
         ),
         ("sst5", tsv("sentence|label", "a film|1", "cold|5"), "row 2: label '5' is none of sst5's, .*--label_names.5"),
         ("mnli", tsv("sentence1|sentence2|gold_label", "a|b|-"), "row 1: label '-' is none of mnli's, 0 .entailment"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|5.5"), "row 1: label 5.5 of stsb is no number from 0 to 5"),
-        ("stsb", tsv("sentence1|sentence2|score", "a|b|-1"), "label -1 of stsb is no .*--predict_files"),
+        ("stsb", tsv("sentence1|sentence2|score", "a|b|-1"), "label -1 of stsb is no .*predict_files"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|much"), "row 1: label is 'much', no number"),
         ("cola", tsv("gj04|1|a film"), "line 1 names none of the columns source, label, mark, sentence, .* 3 columns"),
         ("cola", tsv("gj04|1||a film", "gj04|-1||cold"), "row 2: label '-1' is none of cola's"),

@@ -208,7 +208,7 @@ def test_options_of_transformers_examples_are_fields(monkeypatch: pytest.MonkeyP
     assert (recipe.dataset_config, recipe.predict_split) == ("one", "test")
     assert recipe_of(TextClassification(), *hub, "--predict_split", "hidden").predict_split == "hidden"
     named = recipe_of(TextClassification(), "--task_name", "mnli", "--do_train", "--do_eval", "--do_predict")
-    assert named.predict_split == "test_matched+test_mismatched"
+    assert named.predict_split == "test_matched+test_mismatched+ax/test"
     assert recipe_of(TextClassification(), "--task_name", "mnli", "--do_train").predict_split == ""
 
 

@@ -233,7 +233,11 @@ def test_swags_own_table_and_other_names_of_columns(tmp_path: Path) -> None:
         (None, {"label": "b"}, r"label 'b' is none of its 2 choices"),
         (None, {"label": 0.5}, r"label 0.5 is none of its 2 choices"),
         (None, {"label": True}, r"label True is none of its 2 choices"),
-        (None, {"label": -1}, r"it has no label, as the rows of a test set; --predict_files FILE writes predictions"),
+        (
+            None,
+            {"label": -1},
+            r"it has no label, as the rows of a test set; rows without labels are for the verb predict",
+        ),
         (None, {"label": None}, r"it has no label"),
         (None, {"choices": ["a film"]}, r"it has 1 choice, but two at least are needed"),
         (None, {"choices": []}, r"it has 0 choices, but two"),

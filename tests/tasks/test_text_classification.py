@@ -197,12 +197,16 @@ def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureF
     [
         ([0, None], {}, r"data.tsv, row 2 has no label"),
         ([0, " "], {}, r"data.tsv, row 2 has no label"),
-        ([0, 0.5], {}, r"data.tsv, row 2: label is 0.5, no class; --problem_type regression learns numbers"),
+        ([0, 0.5], {}, r"data.tsv, row 2: label is 0.5, no class; problem_type regression in a recipe learns numbers"),
         ([0.0, 1.0, 0.5], {}, r"data.tsv, row 3: label is 0.5, no class"),
         ([0.0, 1.0], {}, r"data.tsv, row 1: label is 0.0, no class"),
         ([0.0, [1]], {}, r"data.tsv, row 2: label is \[1\], no class"),
         ([1, 1], {}, r"data.tsv: all labels are '1'"),
-        (["0", "0.5"], {}, r"data.tsv, row 2: label is '0.5', no class; --problem_type regression learns numbers"),
+        (
+            ["0", "0.5"],
+            {},
+            r"data.tsv, row 2: label is '0.5', no class; problem_type regression in a recipe learns numbers",
+        ),
     ],
 )
 def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], message: str) -> None:
@@ -252,7 +256,7 @@ def test_labels_that_the_model_does_not_know() -> None:
     ):
         label_ids(config, rows_of(["bad", "fair"]), recipe())
     assert label_ids(config, rows_of(["bad", "fair"]), recipe(label_names={"fair": "good"})) == [0, 1]
-    with pytest.raises(ValueError, match=r"data.tsv, row 2 has no label; rows without labels are for --predict_files"):
+    with pytest.raises(ValueError, match=r"data.tsv, row 2 has no label; rows without labels are for the verb predict"):
         label_ids(config, rows_of(["bad", ""]), recipe())
     with pytest.raises(ValueError, match=r"row 1: label '-1' is none of the model's .* without labels .*predict_files"):
         label_ids(config, rows_of([-1]), recipe())
@@ -341,7 +345,7 @@ def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
         (
             pairs,
             ["input_ids", "attention_mask"],
-            r"which token is of which \(token_type_ids\): --tokenizer.template pair",
+            r"which token is of which \(token_type_ids\): tokenizer.template pair in a recipe",
         ),
     ):
         with pytest.raises(ValueError, match=message):

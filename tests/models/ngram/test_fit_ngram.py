@@ -43,6 +43,26 @@ def test_fields_are_overridden_by_name(tmp_path):
     assert len(config.interpolation_weights) == 2
 
 
+def test_a_recipe_is_not_needed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("texts.txt").write_text("the cat saw the dog\nthe dog saw the cat\n", encoding="utf-8")
+    main(["--train_files", "texts.txt", "--smoothing", "add_alpha"])
+    config = AutoModelForCausalLM.from_pretrained("ngram").config
+    assert (config.order, config.smoothing) == (5, "add_alpha")
+    for arguments, message in (
+        ([], "names no training data: set train_files, dataset_name or train_texts"),
+        (["--train_file", "texts.txt"], "did you mean train_files"),
+        (["--order", "2", "texts.txt"], "the recipe's file goes first"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            main(arguments)
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    assert "train_files" in capsys.readouterr().out
+
+
 def test_an_arpa_file_loses_the_classes_of_the_one_before(tmp_path):
     options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--arpa", str(tmp_path / "lm.arpa")]
     main([*options, "--classes", "8"])

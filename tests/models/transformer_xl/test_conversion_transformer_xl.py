@@ -20,6 +20,7 @@ from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import Tensors, perturb
+from tests.models.official_checkpoints import listen_to_transformers
 
 # A published configuration, with all that older versions of transformers wrote.
 PUBLISHED: dict[str, Any] = {
@@ -166,9 +167,16 @@ def test_its_gradients_are_those_of_the_old_library(references: Path, kind: str)
         assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
 
 
-def test_a_published_folder_loads_as_it_is(published: tuple[TransfoXLLMHeadModel, Path], tmp_path: Path) -> None:
+def test_a_published_folder_loads_as_it_is(
+    published: tuple[TransfoXLLMHeadModel, Path],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model, folder = published
+    listen_to_transformers(caplog, monkeypatch)
     ours, info = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
+    assert [record.getMessage() for record in caplog.records] == []
     assert isinstance(ours, TransfoXLLMHeadModel)
     assert not any(info.values()), info
     ids = torch.arange(31)[None]
