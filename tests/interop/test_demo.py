@@ -193,7 +193,7 @@ def test_two_models_are_compared(view, models):
     view.fill("#compared textarea", text)
     view.click("#button-compare")
     view.wait_for_selector("#comparison table")
-    assert view.locator("#comparison thead th").all_inner_texts() == ["", "A: trigram", f"B: {NAME}"]
+    assert view.locator("#comparison thead th").all_inner_texts() == ["A: trigram", f"B: {NAME}"]
     measures = [evaluate_language_model(loaded.model, loaded.tokenizer, [text]) for loaded in models]
     cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
     assert cells == [f"{one['bits_per_byte']:,.4g}" for one in measures]
