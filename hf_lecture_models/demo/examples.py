@@ -48,7 +48,9 @@ def known_text(models: Sequence[LoadedModel], candidates: Sequence[str] = SENTEN
 
 
 def known_words(models: Sequence[LoadedModel], most: int = _WORDS) -> list[str]:
-    """Return words that all models know as one token of the first model, in the order of its vocabulary.
+    """Return words that all models know, one token each for the first model, in the order of its vocabulary.
+
+    Models that share no word get words of the first one, which the page chooses at first.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> known_words([LoadedModel("m", None, WordTokenizer.from_words(["the", "of", "cat"]))], 2)
@@ -65,7 +67,7 @@ def known_words(models: Sequence[LoadedModel], most: int = _WORDS) -> list[str]:
             words.append(word)
             if len(words) == most:
                 break
-    return words
+    return words or (known_words(models[:1], most) if others else [])
 
 
 def _is_one_token(tokenizer: Any, word: str) -> bool:
