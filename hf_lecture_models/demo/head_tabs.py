@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_lecture_models.demo.answers import MAX_CHARACTERS, LoadedModel
-from hf_lecture_models.demo.examples import GAP, known_text, known_words, text_with_gap
+from hf_lecture_models.demo.examples import known_text, known_words, text_with_gap
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model
 from hf_lecture_models.demo.heads import see_answer, see_classes, see_fillings, see_image_classes, see_tags
 from hf_lecture_models.demo.images import add_image
@@ -49,7 +49,7 @@ def fill_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_fillings(models[which], text)
 
     which = add_choice_of_model(gradio, models)
-    value, info = text_with_gap(models), f"{GAP} stands for a missing word"
+    value, info = text_with_gap(models), "three underscores stand for a missing word"
     text = gradio.Textbox(label="Text with gaps", lines=2, value=value, info=info, elem_id="gapped")
     add_button(gradio, "Fill in", answer, [which, text], ["fillings"])
 

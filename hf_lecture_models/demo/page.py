@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The demo page in gradio: a table of tabs, each of which is for some models.
+"""The demo page in gradio: a table of tabs, and for which models each of them is.
 
 The page keeps no state: an answer follows from the fields alone, so users do not affect each other.
 """

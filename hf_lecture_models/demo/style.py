@@ -85,7 +85,7 @@ CSS = (
 ::placeholder { opacity: 1 !important; }
 .hfl.upload label { display: block; margin-bottom: 0.3rem; }
 .hfl.upload input { max-width: 100%; }
-.hfl table td, .hfl table th { overflow-wrap: anywhere; }
+.hfl tbody td, .hfl tbody th { overflow-wrap: anywhere; }
 """
     """
 .hfl { line-height: 1.5; overflow-wrap: anywhere; }
