@@ -989,7 +989,7 @@ def convert(
     _run("convert", source=source, target=target)
 
 
-@app.command(short_help="Serve a web page: continue, rank, compare, see inside.")
+@app.command(short_help="Serve a web page with a tab for all that the models do.")
 def demo(
     models: Annotated[
         list[str],
@@ -1004,7 +1004,7 @@ def demo(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
-    """Serve a web page that continues texts, ranks sentences, compares models and looks inside. Ctrl-C ends it."""
+    """Serve a web page with tabs by what the models do: classify, tag, answer, continue, rank, ... Ctrl-C ends it."""
     if len(models) > _MOST_MODELS:
         raise typer.BadParameter(f"there are {len(models)} models; the page takes at most {_MOST_MODELS}")
     _run("demo", names=models, host=host, port=port, browser=browser)

@@ -240,7 +240,7 @@ def test_commands_are_found_where_they_stand():
         "python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1": (
             "training/fit_ngram.py"
         ),
-        "hf-lecture demo MODEL MODEL2": "hf_lecture_models/demo/page.py",
+        "hf-lecture demo MODEL MODEL2": "hf_lecture_models/demo/text_tabs.py",
         "pip install 'hf-lecture-models[train]'": "hf_lecture_models/analysis/figures.py",
         "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/comparison/quickstart.py",
     }.items():

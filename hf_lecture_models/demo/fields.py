@@ -35,12 +35,30 @@ def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
     return gradio.Radio(names, value=names[0], type="index", label="Model", visible=len(names) > 1)
 
 
-def add_button(gradio: Any, label: str, answer: Answer, inputs: list[Any], outputs: list[str]) -> None:
-    """Add a button whose answer goes into a field of HTML for each name in `outputs`; answers come one at a time."""
+def add_button(
+    gradio: Any, label: str, answer: Answer, inputs: list[Any], outputs: list[str], script: str | None = None
+) -> None:
+    """Add a button whose answer goes into a field of HTML for each name in `outputs`; answers come one at a time.
+
+    The key Enter in a text of one line does the same, and so does Shift and Enter in a longer one.
+
+    Args:
+        script: a function in JavaScript that changes the inputs in the browser before they are sent.
+    """
     button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower().replace(' ', '-')}")
     fields = [add_html(gradio, elem_id=name) for name in outputs]
     run = answered(answer, len(fields))
-    button.click(run, inputs, fields, concurrency_limit=1, concurrency_id="model", api_visibility="private")
+    texts = [one for one in inputs if isinstance(one, gradio.Textbox) and one.visible]
+    gradio.on(
+        [button.click, *(text.submit for text in texts)],
+        run,
+        inputs,
+        fields,
+        js=script,
+        concurrency_limit=1,
+        concurrency_id="model",
+        api_visibility="private",
+    )
 
 
 def add_html(gradio: Any, value: str = "", **options: Any) -> Any:

@@ -16,11 +16,13 @@ from hf_lecture_models.analysis.attention_maps import (
     which_heads,
 )
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
+from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
+from hf_lecture_models.analysis.neighbours import embedding_table, nearest_neighbours
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
 from hf_lecture_models.analysis.stroke_pictures import save_strokes
 from hf_lecture_models.demo.answers import LoadedModel, checked_sentences, checked_text
-from hf_lecture_models.demo.rendering import render_error, render_picture, render_translation
+from hf_lecture_models.demo.rendering import render_error, render_neighbours, render_picture, render_translation
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.captions import describe_image
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
@@ -29,7 +31,7 @@ from hf_lecture_models.evaluation.translation import translate
 MAX_CHARACTERS_SEEN = 400
 MAX_SENTENCES_SEEN = 6
 MAX_POINTS = 200
-LECTURE_SENTENCE = "Jack is now asleep, because he is tired."
+MAX_NEIGHBOURS = 20
 PAIRS = {f"{first} / {second}": f"{first}\n{second}" for pairs in SENTENCE_PAIRS.values() for first, second in pairs}
 
 
@@ -102,6 +104,30 @@ def see_caption(loaded: LoadedModel, image: Any, beams: int) -> tuple[str, str]:
         lambda path: save_patch_alignment(*drawn, path, alignment.which(), loaded.name),
         "which patches a word attends to",
     )
+
+
+def has_word_vectors(loaded: LoadedModel) -> bool:
+    """Return whether the model has a vector for each token, so that words have neighbours."""
+    try:
+        return loaded.tokenizer is not None and len(embedding_table(loaded.model)) > 0
+    except ValueError:
+        return False
+
+
+def see_neighbours(loaded: LoadedModel, text: str, number: int) -> tuple[str, str]:
+    """Return a table of the words' nearest neighbours by the cosine, and a map of them.
+
+    Raises:
+        ValueError: there are no words, one is unknown or of several tokens, or there are too few neighbours.
+    """
+    if not 1 <= number <= MAX_NEIGHBOURS:
+        raise ValueError(f"the number of neighbours must be between 1 and {MAX_NEIGHBOURS}")
+    words = list(dict.fromkeys(_checked(text).split()))
+    if not words:
+        raise ValueError("there are no words: write some, with blanks between them")
+    found = nearest_neighbours(loaded.model, loaded.tokenizer, words, number)
+    drawn = picture(lambda path: save_neighbour_map(loaded.model, found, path), "map of words and their neighbours")
+    return render_neighbours(found), drawn
 
 
 def see_gradients(models: Sequence[LoadedModel], text: str, with_untrained: bool) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.demo.examples import LECTURE_SENTENCE, is_known, known_text, known_words
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model
 from hf_lecture_models.demo.inside import (
-    LECTURE_SENTENCE,
     PAIRS,
     see_attention,
     see_gradients,
@@ -17,6 +17,7 @@ from hf_lecture_models.demo.inside import (
     see_smoothing,
     see_surprisal,
 )
+from hf_lecture_models.models.ngram import NGramForCausalLM
 
 
 def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -26,7 +27,7 @@ def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head))
 
     which = add_choice_of_model(gradio, models)
-    text = gradio.Textbox(label="Text", value=LECTURE_SENTENCE, elem_id="attended")
+    text = gradio.Textbox(label="Text", value=known_text(models), elem_id="attended")
     layers, heads = (_most(models, f"num_{what}") for what in ("hidden_layers", "attention_heads"))
     with gradio.Row():
         layer = gradio.Slider(0, layers, 0, step=1, label="Layer", info="counted from 1; 0: the mean over all")
@@ -44,7 +45,7 @@ def _most(models: Sequence[LoadedModel], field: str) -> int:
 
 def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the gradients of all models by distance."""
-    text = gradio.Textbox(label="Text", lines=2, value=LECTURE_SENTENCE, elem_id="followed")
+    text = gradio.Textbox(label="Text", lines=2, value=known_text(models), elem_id="followed")
     fresh = gradio.Checkbox(label="Untrained too", info="each model as it was before training: new random weights")
     add_button(gradio, "See gradients", partial(see_gradients, models), [text, fresh], ["gradients"])
 
@@ -56,13 +57,27 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_segmentation(models[which], text)
 
     which = add_choice_of_model(gradio, models)
-    text = gradio.Textbox(label="Words", placeholder="A few words: each step has a row", elem_id="segmented")
+    text = gradio.Textbox(
+        label="Words",
+        value=known_text(models, (LECTURE_SENTENCE,)),
+        placeholder="A few words: each step has a row",
+        elem_id="segmented",
+    )
     add_button(gradio, "See segmentation", answer, [which, text], ["segmentation"])
+
+
+def _context(models: Sequence[LoadedModel]) -> str:
+    """Return two words that the n-grams among the models know."""
+    ngrams = [loaded for loaded in models if isinstance(loaded.model, NGramForCausalLM)]
+    known = ngrams and all(is_known(loaded.tokenizer, "of the") for loaded in ngrams)
+    return "of the" if known else " ".join(known_words(ngrams, 2))
 
 
 def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the shares of probability that the n-grams among the models give after a few words."""
-    text = gradio.Textbox(label="Context", value="of the", info="words of an n-gram's vocabulary", elem_id="smoothed")
+    text = gradio.Textbox(
+        label="Context", value=_context(models), info="words of an n-gram's vocabulary", elem_id="smoothed"
+    )
     add_button(gradio, "See smoothing", partial(see_smoothing, models), [text], ["smoothing"])
 
 
@@ -72,9 +87,12 @@ def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(text: str) -> str:
         return rendering.render_surprisal(*see_surprisal(models, text))
 
-    pair = gradio.Dropdown(list(PAIRS), value=next(iter(PAIRS)), label="The lectures' pairs", elem_id="pair")
-    text = gradio.Textbox(label="Sentences, one per line", lines=2, value=next(iter(PAIRS.values())), elem_id="weighed")
-    pair.change(lambda pair: PAIRS[pair], [pair], [text], api_visibility="private", show_progress="hidden")
+    known = [pair for pair, text in PAIRS.items() if all(is_known(loaded.tokenizer, text) for loaded in models)]
+    first = known[0] if known else None
+    value = PAIRS[first] if first else known_text(models)
+    pair = gradio.Dropdown(list(PAIRS), value=first, label="The lectures' pairs", elem_id="pair")
+    text = gradio.Textbox(label="Sentences, one per line", lines=2, value=value, elem_id="weighed")
+    pair.change(lambda pair: PAIRS.get(pair, ""), [pair], [text], api_visibility="private", show_progress="hidden")
     add_button(gradio, "See surprisal", answer, [text], ["surprisal"])
 
 

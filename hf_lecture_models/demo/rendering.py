@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.analysis.neighbours import WordNeighbours, shown
 from hf_lecture_models.demo.answers import NextToken
 from hf_lecture_models.demo.style import STEPS, step, step_name
 from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
 
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
+# What scrolls must be reached by the keyboard, and have a name.
+_SCROLLED = '<div class="text" tabindex="0" role="region" aria-label="the text">'
 # The page puts values into a template of its own, in which these characters have a meaning.
 _TEMPLATE_SIGNS = str.maketrans({sign: f"&#{ord(sign)};" for sign in "${}`"})
 
@@ -27,7 +29,7 @@ def escaped(text: str) -> str:
 
 def render_error(message: str) -> str:
     """Return one line with an error's message."""
-    return _page(f'<p class="error" role="alert">{escaped(message)}</p>')
+    return block(f'<p class="error" role="alert">{escaped(message)}</p>')
 
 
 def render_continuation(result: dict[str, Any]) -> str:
@@ -35,8 +37,8 @@ def render_continuation(result: dict[str, Any]) -> str:
     end = "; then the model ended the text" if result["finished"] else ""
     if result["stopped_at_limit"]:
         end = "; the model can read no more than that and your text"
-    return _page(
-        f'<div class="text"><span class="word">{escaped(result["prompt"])}</span>'
+    return block(
+        f'{_SCROLLED}<span class="word">{escaped(result["prompt"])}</span>'
         f'<span class="word new">{escaped(result["completion"])}</span></div>'
         f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>'
     )
@@ -44,7 +46,7 @@ def render_continuation(result: dict[str, Any]) -> str:
 
 def render_translation(text: str) -> str:
     """Return a translation, line by line."""
-    return _page(f'<div class="text"><span class="word">{escaped(text)}</span></div>')
+    return block(f'{_SCROLLED}<span class="word">{escaped(text)}</span></div>')
 
 
 def render_next_tokens(tokens: Sequence[NextToken]) -> str:
@@ -54,18 +56,19 @@ def render_next_tokens(tokens: Sequence[NextToken]) -> str:
         f"<tr>{_token_cell(token)}"
         f'<td class="number probability">{token.probability:.2%}</td>'
         f'<td class="number">{_bits(-math.log2(token.probability)) if token.probability else "∞"}</td>'
-        f"{_bar(token.probability / largest)}</tr>"
+        f"{bar(token.probability / largest)}</tr>"
         for token in tokens
     )
     rest = max(0.0, 1 - sum(token.probability for token in tokens))
-    head = '<th>token</th><th class="number">probability</th><th class="number">bits</th><th></th>'
-    return _page(
+    head = '<th>token</th><th class="number">probability</th><th class="number">bits</th><td></td>'
+    return block(
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="note">Probabilities of the token right after your text; all others share {rest:.2%}.</p>'
     )
 
 
-def _bar(part: float) -> str:
+def bar(part: float) -> str:
+    """Return a table's cell with a bar as wide as this part of it."""
     return f'<td class="bar" aria-hidden="true"><div style="width: {part:.1%}"></div></td>'
 
 
@@ -75,9 +78,21 @@ def _token_cell(token: NextToken) -> str:
     return f'<td class="token">{escaped(shown(token.token))}</td>'
 
 
+def render_neighbours(found: Sequence[WordNeighbours]) -> str:
+    """Return a table of words with their neighbours, each with its similarity."""
+    rows = "".join(
+        f'<tr><th class="word">{escaped(shown(one.word))}</th><td>'
+        + ", ".join(f"{escaped(shown(near.word))} {near.similarity:.3f}" for near in one.neighbours)
+        + "</td></tr>"
+        for one in found
+    )
+    head = "<th>word</th><th>nearest words, with the cosine of their vectors</th>"
+    return block(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+
+
 def render_ranking(ranking: Sequence[ScoredText]) -> str:
     """Return the sentences in their order, each token coloured by its surprisal."""
-    return _page(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
+    return block(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
 
 
 def _sentence(place: int, one: ScoredText) -> str:
@@ -118,7 +133,7 @@ def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str
         "Bits per byte count the spelling of unknown words and compare any two models; perplexities per token only "
         "models of the same vocabulary.</p>"
     )
-    return _page(f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(scored)}")
+    return block(f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(scored)}")
 
 
 def _pairs(scored: Sequence[ScoredText]) -> str:
@@ -140,7 +155,7 @@ def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredTe
         "model of masked words (BERT) by a word between all the others. Over all sentences its probabilities do not "
         "sum to one, so that its sums compare only with its own. In bold: the model's most probable sentence.</p>"
     )
-    return _page(f"{_legend()}{tables}{note}")
+    return block(f"{_legend()}{tables}{note}")
 
 
 def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText]) -> str:
@@ -151,8 +166,9 @@ def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: 
         cells = "".join(map(_bits_cell, one.spans)) or f"<td colspan={max(1, len(words))}>{_impossible(one)}</td>"
         total = f"<b>{_bits(one.bits)}</b>" if one is best else _bits(one.bits)
         rows += f'<tr><th class="name">{escaped(name)}</th>{cells}<td class="number">{total}</td></tr>'
-    table = f'<table class="surprisal"><thead><tr><th></th>{head}<th class="number">sum</th></tr></thead>'
-    return f'<div class="wide">{table}<tbody>{rows}</tbody></table></div>'
+    table = f'<table class="surprisal"><thead><tr><td></td>{head}<th class="number">sum</th></tr></thead>'
+    scrolled = '<div class="wide" tabindex="0" role="region" aria-label="surprisal of each word">'
+    return f"{scrolled}{table}<tbody>{rows}</tbody></table></div>"
 
 
 def _bits_cell(span: TokenSpan) -> str:
@@ -165,7 +181,7 @@ def render_picture(svg: str, description: str) -> str:
     """Return a picture, given as SVG in base 64, with a link that saves it."""
     source = f"data:image/svg+xml;base64,{svg}"
     link = f'<a download="picture.svg" href="{source}">Save the picture (SVG)</a>'
-    return _page(f'<img class="picture" alt="{escaped(description)}" src="{source}"><p class="note">{link}</p>')
+    return block(f'<img class="picture" alt="{escaped(description)}" src="{source}"><p class="note">{link}</p>')
 
 
 def _small(span: TokenSpan) -> str:
@@ -205,5 +221,6 @@ def _number(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:,.4g}" if value < 1e6 else f"{value:.3g}"
 
 
-def _page(content: str) -> str:
+def block(content: str) -> str:
+    """Return content as a block of the page, to which its style applies."""
     return f'<div class="hfl">{content}</div>'

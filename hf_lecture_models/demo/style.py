@@ -39,7 +39,54 @@ _COLOURS = "\n".join(
     for index, (background, ink) in enumerate(STEPS)
 )
 
+# Backgrounds of tags, all light under the same dark ink (ColorBrewer's Pastel1 and Set3); the first is for no tag.
+TAG_COLOURS = (
+    "#ffffff",
+    "#fbb4ae",
+    "#b3cde3",
+    "#ccebc5",
+    "#decbe4",
+    "#fed9a6",
+    "#ffffb3",
+    "#e5d8bd",
+    "#fddaec",
+    "#8dd3c7",
+)
+TAG_INK = "#111111"
+
+# The accent on the light and the dark page. White on the first has a contrast of 5.5 to 1, and the first on white too.
+ACCENT, ACCENT_HOVER, ACCENT_ON_DARK = "#0f766e", "#115e59", "#2dd4bf"
+
+THEME = {
+    "button_primary_background_fill": ACCENT,
+    "button_primary_background_fill_dark": ACCENT,
+    "button_primary_background_fill_hover": ACCENT_HOVER,
+    "button_primary_background_fill_hover_dark": ACCENT_HOVER,
+    "button_primary_text_color": "#ffffff",
+    "button_primary_text_color_dark": "#ffffff",
+    "body_text_color_subdued": "#52525b",
+    "body_text_color_subdued_dark": "#d4d4d8",
+    "block_info_text_color": "#52525b",
+    "block_info_text_color_dark": "#d4d4d8",
+    "input_placeholder_color": "#5f5f68",
+    "input_placeholder_color_dark": "#d4d4d8",
+}
+"""The theme's colours that are too pale in gradio's own theme: texts need a contrast of 4.5 to 1."""
+
+_TAGS = "\n".join(
+    f".hfl .tag{index}, .hfl .tag{index} * {{ background: {background}; color: {TAG_INK}; }}"
+    for index, background in enumerate(TAG_COLOURS)
+)
+
 CSS = (
+    f":root {{ --color-accent: {ACCENT}; }}\n.dark {{ --color-accent: {ACCENT_ON_DARK}; }}"
+    """
+:focus-visible { outline: 3px solid var(--color-accent) !important; outline-offset: 2px; }
+::placeholder { opacity: 1 !important; }
+.hfl.upload label { display: block; margin-bottom: 0.3rem; }
+.hfl.upload input { max-width: 100%; }
+.hfl tbody td, .hfl tbody th { overflow-wrap: anywhere; }
+"""
     """
 .hfl { line-height: 1.5; overflow-wrap: anywhere; }
 .hfl h1 { font-size: 1.6rem; font-weight: 700; }
@@ -61,7 +108,7 @@ CSS = (
 .hfl .text { white-space: pre-wrap; padding: 0.6rem 0.8rem; border: 1px solid var(--border-color-primary);
   border-radius: 6px; max-height: 24rem; overflow-y: auto; }
 .hfl .new { background: #c7e9b4; color: #111111; border-radius: 3px; }
-.hfl .note { opacity: 0.8; font-size: 0.9em; margin: 0.4rem 0; }
+.hfl .note { font-size: 0.9em; margin: 0.4rem 0; }
 .hfl .error { border-left: 4px solid #b3261e; padding: 0.4rem 0.8rem; }
 .hfl .legend { margin: 0.4rem 0; }
 .hfl .legend span { display: inline-block; padding: 0.1rem 0.5rem; font-size: 0.85em; }
@@ -75,6 +122,5 @@ CSS = (
 .hfl small .unknown { text-decoration-thickness: 1px; }
 .hfl .pair { display: inline-flex; flex-direction: column; text-align: center; max-width: 100%; margin-bottom: 0.3rem; }
 .hfl .pair small { padding: 0 0.3rem; }
-"""
-    + _COLOURS
+""" + _TAGS + "\n" + _COLOURS
 )

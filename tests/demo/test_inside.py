@@ -11,8 +11,8 @@ from PIL import Image
 from transformers import pipeline
 
 from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.demo.examples import LECTURE_SENTENCE
 from hf_lecture_models.demo.inside import (
-    LECTURE_SENTENCE,
     PAIRS,
     see_attention,
     see_caption,

@@ -77,7 +77,7 @@ def test_whatever_is_shown_is_text(name):
     assert {tag for tag, _ in reader.elements} <= {
         *("div", "span", "p", "b", "small", "table", "thead", "tbody", "tr", "th", "td")
     }
-    allowed = {"class", "style", "title", "role", "aria-hidden"}
+    allowed = {"class", "style", "title", "role", "aria-hidden", "aria-label", "tabindex"}
     assert {key for _, attributes in reader.elements for key in attributes} <= allowed
     shown = "".join(reader.text)
     for sign in ("<script>alert(1)</script>", "<img", "${alert(3)}", "{{value}}"):

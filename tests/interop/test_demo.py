@@ -29,6 +29,7 @@ from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.interop.installed import need
+from tests.interop.test_demo_tabs import open_tab
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytestmark = pytest.mark.slow
@@ -162,7 +163,7 @@ def test_it_can_be_read_in_the_dark_and_on_a_telephone(browser, address, scheme)
     view.wait_for_selector("#next-tokens table")
     ratios = view.evaluate(_READABILITY)
     heights = [box.bounding_box()["height"] for box in view.locator("#next-tokens tr").all()]
-    view.get_by_role("tab", name="Compare").click()
+    open_tab(view, "Compare")
     view.fill("#compared textarea", f"the zebra saw the cat cat cat {EVIL}")
     view.click("#button-compare")
     view.wait_for_selector("#comparison table")
@@ -193,7 +194,7 @@ def test_two_models_are_compared(view, models):
     view.fill("#compared textarea", text)
     view.click("#button-compare")
     view.wait_for_selector("#comparison table")
-    assert view.locator("#comparison thead th").all_inner_texts() == ["", "A: trigram", f"B: {NAME}"]
+    assert view.locator("#comparison thead th").all_inner_texts() == ["A: trigram", f"B: {NAME}"]
     measures = [evaluate_language_model(loaded.model, loaded.tokenizer, [text]) for loaded in models]
     cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
     assert cells == [f"{one['bits_per_byte']:,.4g}" for one in measures]

@@ -1,0 +1,89 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Example texts for the fields of the demo page, in words that the loaded models know."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hf_lecture_models.analysis.neighbours import shown
+from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.evaluation.encoding import unknown_tokens
+
+LECTURE_SENTENCE = "Jack is now asleep, because he is tired."
+SENTENCES = (
+    LECTURE_SENTENCE,
+    "the old man saw the sea",
+    "it is the first of the two",
+)
+GAP = "___"
+_WORDS = 6
+
+
+def is_known(tokenizer: Any, text: str) -> bool:
+    """Return whether the tokenizer has a token for each part of a text, and no token for unknown words in it.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizer = WordTokenizer.from_words(["the", "cat"])
+    >>> is_known(tokenizer, "the cat"), is_known(tokenizer, "the dog")
+    (True, False)
+    """
+    try:
+        ids = tokenizer(text)["input_ids"]
+    except (TypeError, ValueError):  # a closed vocabulary refuses unknown words
+        return False
+    return bool(ids) and not unknown_tokens(tokenizer).keys() & set(ids)
+
+
+def known_text(models: Sequence[LoadedModel], candidates: Sequence[str] = SENTENCES) -> str:
+    """Return the first candidate that all models know, or else a few words of their vocabularies.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> known_text([LoadedModel("m", None, WordTokenizer.from_words(["the", "cat", "sleeps"]))])
+    'the cat sleeps'
+    """
+    tokenizers = [loaded.tokenizer for loaded in models]
+    for text in candidates:
+        if all(is_known(tokenizer, text) for tokenizer in tokenizers):
+            return text
+    return " ".join(known_words(models))
+
+
+def known_words(models: Sequence[LoadedModel], most: int = _WORDS) -> list[str]:
+    """Return words that all models know, one token each for the first model, in the order of its vocabulary.
+
+    Models that share no word get words of the first one, which the page chooses at first.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> known_words([LoadedModel("m", None, WordTokenizer.from_words(["the", "of", "cat"]))], 2)
+    ['the', 'of']
+    """
+    words = list[str]()
+    if not models:
+        return words
+    first, *others = (loaded.tokenizer for loaded in models)
+    for token in sorted(first.get_vocab(), key=first.get_vocab().get):
+        word = shown(token).strip()
+        is_word = len(word) > 1 and word.isalpha()
+        if is_word and word not in words and _is_one_token(first, word) and all(is_known(o, word) for o in others):
+            words.append(word)
+            if len(words) == most:
+                break
+    return words or (known_words(models[:1], most) if others else [])
+
+
+def _is_one_token(tokenizer: Any, word: str) -> bool:
+    """Return whether a word alone is one token that is not an unknown word's."""
+    ids = tokenizer(word, add_special_tokens=False)["input_ids"]
+    return len(ids) == 1 and ids[0] not in unknown_tokens(tokenizer)
+
+
+def text_with_gap(models: Sequence[LoadedModel]) -> str:
+    """Return an example with `GAP` in place of its last whole word but one.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> text_with_gap([LoadedModel("m", None, WordTokenizer.from_words(["the", "cat", "sleeps"]))])
+    'the ___ sleeps'
+    """
+    words = known_text(models).split()
+    if words:
+        words[max(0, len(words) - 2)] = GAP
+    return " ".join(words) or GAP

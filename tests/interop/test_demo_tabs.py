@@ -1,0 +1,192 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every tab of the demo page in a headless browser, on a wide screen and on a telephone, by keyboard and by axe."""
+
+import io
+import os
+import shutil
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from hf_lecture_models.demo import page as demo
+from tests.demo.small_models import MODELS
+from tests.interop.installed import need
+
+pytestmark = pytest.mark.slow
+need("gradio")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# A tab, its button and where its answer appears; the last five are in the tab Inside.
+TABS = {
+    "Images": ("classify-image", "#image-classes table"),
+    "Classify": ("classify", "#classes table"),
+    "Tag": ("tag", "#tags .piece"),
+    "Fill in": ("fill-in", "#fillings table"),
+    "Answer": ("answer", "#answer .text"),
+    "Continue": ("continue", "#next-tokens table"),
+    "Rank": ("rank", "#ranking .sentence"),
+    "Compare": ("compare", "#comparison table"),
+    "Translate": ("translate", "#translation .text"),
+    "Neighbours": ("find-neighbours", "#neighbours table"),
+    "Surprisal": ("see-surprisal", "#surprisal table"),
+    "Attention": ("see-attention", "#attention .hfl"),
+    "Gradients": ("see-gradients", "#gradients .hfl"),
+    "Segmentation": ("see-segmentation", "#segmentation .hfl"),
+    "Smoothing": ("see-smoothing", "#smoothing .hfl"),
+}
+INSIDE = list(TABS)[-5:]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("no Chromium in PATH")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address():
+    models = [MODELS[name]() for name in MODELS]
+    models.append(replace(MODELS["trigram"](), name="second"))
+    page = demo.build_page(models)
+    yield demo.launch(page)
+    page.close(verbose=False)
+
+
+def axe_script():
+    """The text of axe-core, of a package that brings it; None where there is none."""
+    for package in ("axe_playwright_python", "axe_core_python"):
+        spec = find_spec(package)
+        if spec is not None and spec.origin:
+            return (Path(spec.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+    return None
+
+
+def open_tab(view, name):
+    """Click a tab, also where it is in the menu of those for which there is no room."""
+    for one in ["Inside", name] if name in INSIDE else [name]:
+        tab = view.get_by_role("tab", name=one, exact=True).locator("visible=true")
+        if not tab.count():
+            # The row of tabs in the tab Inside has a menu of its own, after the first.
+            menus = view.locator(".overflow-menu > button:visible")
+            (menus.last if one in INSIDE else menus.first).click()
+            view.locator(".overflow-dropdown button:visible", has_text=one).first.click()
+        else:
+            tab.first.click()
+
+
+# An answer fades in.
+_AT_REST = "!document.getAnimations().some(one => one instanceof CSSTransition) && !document.querySelector('.pending')"
+# Texts and fields that stick out of the screen, but for those that scroll in an element of their own.
+_CUT = """() => [...document.querySelectorAll("input, textarea, button, label, .hfl *, h1")].filter(one => {
+  const box = one.getBoundingClientRect();
+  const scrolls = one.closest(".wide, [aria-hidden=true]");
+  const hidden = !box.width || getComputedStyle(one).visibility === "hidden";
+  return !hidden && !scrolls && (box.left < -1 || box.right > innerWidth + 1);
+}).map(one => one.outerHTML.slice(0, 120))"""
+# Contrast of hints in empty fields, which axe does not measure, and names of fields.
+_HINTS = """() => [...document.querySelectorAll("input, textarea, select")].filter(one => one.offsetWidth).map(one => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => parts(colour).slice(0, 3).map(x => x / 255)
+    .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  let behind = one;
+  while (behind && (parts(getComputedStyle(behind).backgroundColor)[3] ?? 1) === 0) behind = behind.parentElement;
+  const under = behind ? getComputedStyle(behind).backgroundColor : "rgb(255, 255, 255)";
+  const style = getComputedStyle(one, "::placeholder");
+  const [low, high] = [light(style.color), light(under)].sort((a, b) => a - b);
+  const named = one.labels?.length || one.getAttribute("aria-label") || one.getAttribute("aria-labelledby");
+  return [one.placeholder ? (high + 0.05) / (low + 0.05) * Number(style.opacity) : 21, Boolean(named), one.outerHTML];
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_path):
+    """Each with the text that stands in its fields, or an image."""
+    if scheme == "dark" and width == 390:
+        pytest.skip("the colours do not depend on the width")
+    view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    view.set_default_timeout(30_000)
+    said = []
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.goto(address)
+    view.wait_for_selector("button[role=tab]")
+    assert (view.title(), view.inner_text("h1")) == ("The lectures' models", "The lectures' models")
+    axe = axe_script()
+    if axe:
+        view.evaluate(axe)
+    image = pytest.importorskip("PIL.Image").radial_gradient("L")
+    image.save(tmp_path / "image.png")
+    problems = {}
+    for name, (button, answer) in TABS.items():
+        open_tab(view, name)
+        if name == "Images":
+            view.set_input_files("#classified-image", tmp_path / "image.png")
+        view.click(f"#button-{button}")
+        view.wait_for_selector(answer)
+        view.wait_for_function(_AT_REST)
+        found = [f"cut: {one}" for one in view.evaluate(_CUT)]
+        wide = view.evaluate("document.documentElement.scrollWidth")
+        found += [f"{wide} pixels wide"] if wide > width else []
+        found += [f"hint or label: {one}" for one in view.evaluate(_HINTS) if one[0] < 4.5 or not one[1]]
+        if axe:
+            for rule in view.evaluate("axe.run()")["violations"]:
+                found += [
+                    f"{rule['id']}: {node['html'][:150]} {node['failureSummary'][:200]}" for node in rule["nodes"]
+                ]
+        if folder := os.environ.get("HF_LECTURE_DEMO_PICTURES"):
+            view.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png".replace(" ", "-"), full_page=True)
+        if found:
+            problems[name] = found
+    assert (problems, said) == ({}, [])
+    view.close()
+
+
+def test_the_page_is_used_by_keyboard_alone(browser, address):
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    view.set_default_timeout(30_000)
+    view.goto(address)
+    view.wait_for_selector("button[role=tab]")
+    open_tab(view, "Neighbours")
+    view.focus("#neighbouring textarea, #neighbouring input")
+    view.keyboard.press("Enter")
+    view.wait_for_selector("#neighbours .hfl")
+    open_tab(view, "Tag")
+    view.focus("#tagged textarea")
+    view.keyboard.press("Tab")
+    assert view.evaluate("document.activeElement.id") == "button-tag"
+    assert view.evaluate("getComputedStyle(document.activeElement).outlineWidth") == "3px"
+    view.keyboard.press("Enter")
+    view.wait_for_selector("#tags .piece")
+    view.close()
+
+
+def test_a_file_that_is_no_image_is_refused_in_the_page(browser, address, tmp_path):
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    view.set_default_timeout(30_000)
+    view.goto(address)
+    view.wait_for_selector("button[role=tab]")
+    open_tab(view, "Images")
+    view.click("#button-classify-image")
+    view.wait_for_selector("#image-classes .error")
+    assert "no image yet" in view.inner_text("#image-classes")
+    file = io.BytesIO()
+    pytest.importorskip("PIL.Image").effect_noise((2400, 2400), 90).save(file, "PNG")
+    assert len(file.getvalue()) > 4_000_000  # the browser makes it smaller
+    (tmp_path / "large.png").write_bytes(file.getvalue())
+    view.set_input_files("#classified-image", tmp_path / "large.png")
+    view.click("#button-classify-image")
+    view.wait_for_selector("#image-classes table")
+    for size in (10, 3_000_000):
+        (tmp_path / "text.png").write_bytes(b"x" * size)
+        view.set_input_files("#classified-image", tmp_path / "text.png")
+        view.click("#button-classify-image")
+        view.wait_for_function("document.querySelector('#image-classes').innerText.includes('cannot be read')")
+        view.set_input_files("#classified-image", [])
+    view.close()
