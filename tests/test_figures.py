@@ -640,6 +640,15 @@ def repetitions() -> Iterator[str]:
     yield f"Interpolated with a cache of {loss_by_distance.CACHE.window:,} words it needs {cached[near]:.1f}"
     lost = cached[far] - plain[far]
     yield f"has not occurred for 8,192 words or more, the cache is of no use, and it loses {lost:.1f} bits"
+    saved = [
+        {place: shown[loss_by_distance.UNIGRAM][place] - shown[name][place] for place in (near, far)}
+        for name in ("LSTM, 2 x 200", "self-attention, BPE 8 k")
+    ]
+    assert all(one[near] < one[far] for one in saved), "use it as little"
+    lstm, bpe = saved
+    yield f"the LSTM saves {lstm[near]:.1f} bits for a seldom word that occurred 1 to 7 words before, and"
+    yield f"{lstm[far]:.1f} for one that has not occurred for 8,192 words or more; self-attention"
+    yield f"saves {bpe[near]:.1f} and {bpe[far]:.1f}. Two million"
 
 
 def energy_of_the_cards() -> tuple[str, str]:
@@ -678,11 +687,15 @@ def reading_times_page() -> Iterator[str]:
     gains, orders = ", ".join(map(gain, lower["orders"].values())), ", ".join(lower["orders"])
     yield f"{gains} for orders {orders} ({lower['words']:,} words)"
     networks = {title: row for title, row in bare.items() if title in wikitext2_table.NETWORKS}
-    if not networks:
-        yield "The networks of the table are not measured yet"
-        return
-    best = max(networks, key=lambda title: networks[title]["gain"])
-    yield f"Of the networks, {best} gains most, {gain(networks[best])}"
+    lstm, bpe = networks["LSTM, 2 x 200"], networks["self-attention, BPE 8 k"]
+    assert lstm["perplexity"] < bpe["perplexity"] < bare["5-gram"]["perplexity"]
+    assert lstm["beyond_ngram"] > 5 * lstm["beyond_ngram_error_over_words"]
+    assert max(networks.values(), key=lambda row: row["gain"]) == bpe
+    beyond = reading_times.with_error(lstm["beyond_ngram"], lstm["beyond_ngram_error_over_words"])
+    yield f"without marks, {lstm['perplexity']:.1f}, and gains {gain(lstm)} there, {beyond} beyond the 5-gram"
+    yield f"in byte pairs gains most, {gain(bpe)}"
+    untrained = "self-attention, BPE 8 k, untrained"
+    yield f"{gain(bare[untrained])} for words without marks and {gain(together[untrained])} for all words"
 
 
 def gain(row: Mapping[str, float]) -> str:
