@@ -165,7 +165,7 @@ def _shown(value: float) -> str:
 def without_lines(text: str) -> str:
     """Return a page's first paragraph without the lines of the slides, which a reader of a card cannot look up.
 
-    >>> without_lines('Markov (1913). Slides: "A Markov model" (lecture Y, lines 88-225), "Smoothing" (Y:91).')
+    >>> without_lines('Markov (1913). Slides: "A Markov model" (lecture Y, lines 88-225), "Smoothing" (Y:88).')
     'Markov (1913). The lectures present it on the slides "A Markov model", "Smoothing".'
     """
     text = re.sub(r"\s*\((?:lecture\s[RYN]|lines?\s\d|[RYN]:\d)[^()]*\)", "", text)

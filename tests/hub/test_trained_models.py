@@ -207,7 +207,8 @@ def test_the_card_of_a_trained_folder(trained: tuple[Kind, Path]) -> None:
     assert facts["results"][kind.metrics[0]] == record["best_metric"]
     assert set(kind.metrics) <= facts["results"].keys()
     assert facts["training"][kind.items] == record["items"]
-    card = render_card(facts)
+    assert not render_card(facts).data.eval_results, "the data have no name on the Hub"
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/rows"}})
     tag = kind.pipeline.removeprefix("extractive-")
     assert card.data.pipeline_tag == tag
     result, *others = card.data.eval_results

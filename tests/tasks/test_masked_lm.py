@@ -192,7 +192,7 @@ def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
     facts = facts_of(folder, model, tokenizer)
     assert facts["task"]["auto_class"] == ("AutoModelForPreTraining" if pairs else "AutoModelForMaskedLM")
     assert facts["data"] == {"name": "Short Lines", "language": "en", "split": "test"}
-    card = render_card(facts)
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/lines"}})
     assert card.data.pipeline_tag == "fill-mask"
     keys = ["masked_perplexity", "masked_accuracy", *(["next_sentence_accuracy"] if pairs else [])]
     assert [result.metric_type for result in card.data.eval_results] == keys

@@ -182,7 +182,7 @@ def test_the_card_says_what_was_measured(script: Script) -> None:
     script.train("--from_pretrained", "FOLDER", *data, "--output_dir", "OUT")
     model, tokenizer = AutoModelForMultipleChoice.from_pretrained("OUT"), AutoTokenizer.from_pretrained("OUT")
     facts = facts_of("OUT", model, tokenizer)
-    card = render_card(facts)
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/choices"}})
     assert card.data.pipeline_tag == "multiple-choice"
     assert [result.metric_type for result in card.data.eval_results] == ["accuracy"]
     assert "Measured on 10 examples; guessing is right for 45.0 %.\n" in card.text
