@@ -306,6 +306,10 @@ def speed_page() -> Iterator[str]:
     yield f"| {ratios['kenlm trie']:.2f}; {ratios['kenlm probing']:.2f} ({padded[0]:.2f}; {padded[1]:.2f}) |"
     text, verb = (scoring["all_ratios"][name]["kenlm probing"] for name in ("text", "text, by the verb score"))
     yield f"| `kenlm`, probing, already loaded | {text:.2f} ({verb:.2f}) |"
+    texts = [
+        scoring["all_ratios"][f"texts, {name}"]["kenlm probing"] for name in ("score_texts", "evaluate_language_model")
+    ]
+    yield f"(`evaluate_language_model`) | `kenlm`, probing | {texts[0]:.2f} ({texts[1]:.2f}) |"
     yield f"| `kenlm`, probing, one query a word | {scoring['distribution_ratio']:.0f} |"
     both = ("float32", "bf16 autocast")
     small, medium = ([recurrent(shape, kind) for kind in both] for shape in RECURRENT_SHAPES)

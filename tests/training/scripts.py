@@ -395,7 +395,10 @@ SCRIPTS: dict[str, Script] = {
         [
             (["--task", "hellaswag"], "arc_easy, arc_challenge, not 'hellaswag'"),
             (["--task", "swag"], "jsonl has no column 'sent1', only premise, choice1, choice2, question, label"),
-            (["--train_files", "P.jsonl"], "P.jsonl, row 1: it has no label, as the rows of a test set; rows without labels"),
+            (
+                ["--train_files", "P.jsonl"],
+                "P.jsonl, row 1: it has no label, as the rows of a test set; rows without labels",
+            ),
             (["--validation_files", "P.jsonl"], "P.jsonl, row 1: it has no label"),
             (["--columns.label", "gold"], "jsonl has no column 'gold'"),
             (["--columns.context", "premise"], "columns has 'context', but there are only premise, choice1, choice2"),
