@@ -162,7 +162,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
     @property
     def adds_position_bias(self) -> bool:
-        """Whether the positions are numbers added to the attention scores."""
+        """Return True if the positions are numbers added to the attention scores."""
         return False
 
     def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:

@@ -111,7 +111,7 @@ class SelfAttentionPreTrainedModel(CausalPreTrainedModel):
 
     @property
     def adds_position_bias(self) -> bool:
-        """Whether the positions are the bias of the equations, not vectors added to the words."""
+        """Return True if the positions are the bias of the equations, not vectors added to the words."""
         return self.config.position_encoding in ("relative", "alibi")
 
 
