@@ -74,7 +74,7 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
 
 @cache
 def _fonts() -> list[str]:
-    """Return the names of the fonts, the first of which that has a letter draws it."""
+    """Return the names of the fonts: a letter is drawn by the first that has it."""
     from matplotlib.font_manager import fontManager
 
     there = set(fontManager.get_font_names())

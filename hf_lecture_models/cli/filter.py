@@ -69,7 +69,7 @@ def run(
 
 
 def _with_bar(source: TextRows, hidden: bool = False) -> Iterator[RowChunk]:
-    """Yield the chunks, with a progress bar on a terminal; `hidden` if kept rows are printed on the same one."""
+    """Yield the chunks, with a report of the progress; `hidden` if kept rows are printed on the same one."""
     silent = hidden and sys.stdout.isatty()
     with ProgressBar(unit=" texts", unit_scale=True, desc="scoring", shown=not silent) as bar:
         for chunk in source:

@@ -27,7 +27,7 @@ def run(
         OSError: the Hub refuses; the same command continues with what is missing.
     """
     if not re.fullmatch(r"[\w.-]+", namespace):
-        raise ValueError(f"{namespace!r} is no namespace: write your user name or an organisation's")
+        raise ValueError(f"{namespace!r} is not a namespace: write your user name or an organisation's")
     plan = plan_names(folder, namespace)
     with TemporaryDirectory(prefix="hf_lecture_publish_") as place:
         stages = {repo: Path(place) / repo.replace("/", "--") for repo in plan}

@@ -161,7 +161,7 @@ class ElmoTokenizer(PythonBackend):
             texts: any iterable of str; None for no words.
             vocab_size: the largest number of words, `<S>`, `</S>` and `<UNK>` included.
             min_count: a word that occurs less often is left out.
-            progress: whether to show a progress bar on a terminal.
+            progress: whether to show the progress of more than five seconds.
             max_characters_per_token: ids of each word.
             kwargs: other options of the tokenizer.
 
@@ -177,7 +177,6 @@ class ElmoTokenizer(PythonBackend):
             raise TypeError("texts must be an iterable of str, such as a list or a file's lines, not a str")
         tokenizer = cls(max_characters_per_token=max_characters_per_token, **kwargs)
         if texts is not None:
-            # disable=None: silent unless standard error is a terminal.
             bar = ProgressBar(texts, desc="counting words", unit=" texts", shown=progress)
             counts = Counter(word for text in bar for word in _WORD.findall(text))
             found = [word for word, count in counts.items() if count >= min_count and word not in special]

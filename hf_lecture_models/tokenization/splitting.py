@@ -178,7 +178,6 @@ def chunk_texts(
     total = len(texts) if isinstance(texts, Sized) else None
     chunk: list[str] = []
     size = 0
-    # disable=None: silent unless standard error is a terminal.
     with ProgressBar(total=total, desc=desc, unit=" texts", unit_scale=True, shown=progress) as bar:
         for position, text in enumerate(texts):
             if not isinstance(text, str):

@@ -47,7 +47,7 @@ class SubwordTokenizer(LectureTokenizer):
 
 
 def learning_bar(items: Iterable[Any], limit: int | None, description: str, progress: bool) -> Iterable[Any]:
-    """Return the items with a bar of their number, which is silent unless standard error is a terminal."""
+    """Return the items with a report of their number, if they take more than five seconds."""
     return ProgressBar(items, total=limit, desc=description, shown=progress)
 
 

@@ -72,7 +72,7 @@ def learn_pieces(
         seed_size: the number of strings at the beginning, those of the greatest count times length.
         shrinking_factor: the share of pieces that is left after each cut.
         min_count: a string that occurs less often does not become a piece, unless it is a symbol.
-        progress: whether to show a progress bar on a terminal.
+        progress: whether to show the progress of more than five seconds.
 
     Returns:
         Pieces with p: the symbols first, then the others, the most probable first. The score of a piece is ln p.
@@ -96,7 +96,6 @@ def _prune(
     lattices, pieces = seeds.lattices, seeds.pieces
     is_symbol = np.array([len(piece) == 1 for piece in pieces])
     probabilities = seeds.counts / seeds.counts.sum()
-    # disable=None: silent unless standard error is a terminal.
     with ProgressBar(total=len(pieces) - size, desc="pruning pieces", shown=progress) as bar:
         while True:
             is_last = len(pieces) <= size

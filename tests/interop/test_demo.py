@@ -6,7 +6,6 @@ import io
 import json
 import math
 import re
-import shutil
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +33,6 @@ from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytestmark = pytest.mark.slow
 need("gradio")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran", "the old man saw the sea"]
 NAME = "<img src=x onerror=alert(1)>"
@@ -58,17 +56,6 @@ def address(models):
     page = demo.build_page(models)
     yield demo.launch(page)
     page.close(verbose=False)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if BROWSER is None:
-        pytest.skip("no Chromium in PATH")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

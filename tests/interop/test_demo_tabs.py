@@ -3,7 +3,6 @@
 
 import io
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from tests.interop.installed import need
 
 pytestmark = pytest.mark.slow
 need("gradio")
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # A tab, its button and where its answer appears; the last five are in the tab Inside.
 TABS = {
     "Images": ("classify-image", "#image-classes table"),
@@ -35,17 +33,6 @@ TABS = {
     "Smoothing": ("see-smoothing", "#smoothing .hfl"),
 }
 INSIDE = list(TABS)[-5:]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if BROWSER is None:
-        pytest.skip("no Chromium in PATH")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -155,7 +155,7 @@ def exchange(
         class_of: (vocab,) the first class of each word.
         num_classes: the classes that words may join; words that do not move may be in further classes.
         movable: (words,) the ids that may move, in the order in which they are tried.
-        progress: show a progress bar on a terminal.
+        progress: show the progress of more than five seconds.
     """
     clustering = BigramClustering(bigrams, class_of, int(class_of.max()) + 1)
     with ProgressBar(total=len(movable), desc="classes", unit=" words", shown=progress) as bar:
