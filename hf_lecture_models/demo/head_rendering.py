@@ -77,7 +77,7 @@ def render_fillings(found: Found) -> str:
 
 
 def render_answer(context: str, found: Found) -> str:
-    """Return a text with the best answer marked, and a table of the best ones; an empty label says that there is none."""
+    """Return a text with the best answer marked, and a table of the best ones; an empty label means none."""
     best: Mapping[str, Any] = found[0] if found else {"label": "", "start": 0, "end": 0}
     start, end = best["start"], best["end"]
     if not best["label"]:
