@@ -50,6 +50,7 @@ RECIPE = "training/recipes/{}.yaml"
 CAUSAL_LM = f"training/train_causal_lm.py {RECIPE.format('recurrent_tiny')}"
 # What stands in a printed command, and what is run in its place; in this order.
 STANDS_FOR = [
+    (r"(fit_ngram.py) \[RECIPE.yaml\]", r"\1 RECIPE.yaml"),
     (r" \[[^]]*\]", ""),
     (r"--from_pretrained FOLDER", "--from_pretrained gpt2"),
     (r"--dataset_name FOLDER", "--dataset_name rows"),
@@ -110,13 +111,14 @@ SHORTER = {
 NOT_RUN = {
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
     r"pytest.*|\.ci/run": "it would run this test",
+    r"pip wheel .*": "it builds the whole checkout; tests/cli/test_train.py builds the wheel and installs it",
     r"hf auth login": "it asks for a token, and is huggingface_hub's",
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture train (TASK|RECIPE|my\.yaml|finetune_glue)\b.*": (
         "forms; tests/cli/test_train.py finds the script of each"
     ),
-    r"hf-lecture publish --all .*": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
+    r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",

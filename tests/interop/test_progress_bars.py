@@ -1,5 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Bars are for terminals: none in a pipe, and one on a (pseudo) terminal."""
+"""Bars are for terminals: none in a pipe, and one on a (pseudo) terminal.
+
+Bars that begin after five seconds, and lines in a log: tests/io/test_progress.py, by a clock that the tests move.
+"""
 
 import json
 import os
@@ -29,10 +32,10 @@ order: 2
 train_files: [texts.jsonl]
 output_dir: out
 """
-# Scripts with a recipe, and what their bars are called.
+# Scripts with a recipe, and the bars that a run of any length shows.
 SCRIPTS = {
-    "train_causal_lm.py": (TRAIN, ("Generating train split", "learning merges", "step/s")),
-    "fit_ngram.py": (FIT, ("Generating train split", "counting, smoothing")),
+    "train_causal_lm.py": (TRAIN, ("Generating train split", "step/s")),
+    "fit_ngram.py": (FIT, ("Generating train split",)),
 }
 
 
@@ -76,5 +79,5 @@ def test_bars_are_shown_on_a_terminal_only(tmp_path, monkeypatch, script, termin
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "\r" not in done.stderr + done.stdout
-        assert not any(bar in done.stderr for bar in bars)
+        assert "Generating train split" not in done.stderr
         assert "out" in done.stdout.splitlines()[-1]
