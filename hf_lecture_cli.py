@@ -1051,6 +1051,20 @@ def publish(
         _run("publish", name=model, repo=repo, evaluate=evaluate, **options)
 
 
+@app.command(short_help="What the lectures assert, and whether it is so.")
+def claim(
+    name: Annotated[
+        str | None, typer.Argument(help="Its name; without one, all claims are listed.", metavar="NAME")
+    ] = None,
+) -> None:
+    """List the claims of the lectures with their verdicts; or show one, and run a small experiment on it.
+
+    The verdict is that of an experiment on real data, which is recorded (docs/claims.md). The small experiment takes
+    two minutes at most and decides nothing.
+    """
+    _run("claim", name=name)
+
+
 @app.command(
     short_help="Train a model by a recipe, or run one task's script.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},

@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("benchmarks", "hf_lecture_models", "training")
 # Files that benchmarks and cards write, and pages, are not measured code.
-NOT_MEASURED = ("benchmarks/results", "docs", "hub_cards", "*.md")
+NOT_MEASURED = ("benchmarks/results", "hf_lecture_models/claims/records", "docs", "hub_cards", "*.md")
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
 
 
@@ -183,15 +183,15 @@ def refuse_stopped(result: Any) -> None:
         raise SystemExit(f"stopped by {result.stopped}; the same command goes on after the last model that is finished")
 
 
-def write_results(name: str, results: Any) -> None:
-    """Write `benchmarks/results/NAME.json`: the results, with commit, date, machine and versions.
+def write_results(name: str, results: Any, folder: Path = ROOT / "benchmarks" / "results") -> None:
+    """Write NAME.json into a folder: the results, with commit, date, machine and versions.
 
     Results of uncommitted code are not written; `read_options` has let it run for its output alone.
     """
     if not is_committed(commit()):
         print(f"not recorded: the code is not committed ({commit()})")
         return
-    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    path = folder / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     record = {"benchmark": name, "commit": commit(), "date": date, "machine": machine(), "results": results}

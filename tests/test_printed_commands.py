@@ -85,6 +85,7 @@ STANDS_FOR = [
     (r"see attention MODEL", "see attention gpt2"),
     (r"(translate|see alignment) MODEL", r"\1 translator"),
     (r"see segmentation MODEL", "see segmentation bpe"),
+    (r"claim NAME", "claim word_order"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"evaluate OUT text_classification", "evaluate classifier text_classification"),
     (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
@@ -199,6 +200,7 @@ NOT_RUN = {
 # They take minutes and real data, and write into the repository.
 PARSED = {command for command in COMMANDS if "python -m benchmarks." in command}
 QUICK = (
+    "hf-lecture claim",
     "hf-lecture score",
     "hf-lecture surprisal",
     "hf-lecture rank",

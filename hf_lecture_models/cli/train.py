@@ -5,12 +5,12 @@ import ast
 import re
 import textwrap
 from difflib import get_close_matches
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from hf_lecture_models.cli.app import plain_errors
 from hf_lecture_models.cli.exec import run_program
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
+from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.registry import TASKS
 
 # A command in the comment of a recipe: the script, and the recipe that it reads.
@@ -26,25 +26,6 @@ def run_training(arguments: list[str]) -> None:
             return
         command = script_command(arguments, folder)
     run_program(["python", *command])
-
-
-def training_folder() -> Path:
-    """Return the folder of the scripts: the checkout's, or the one that the installed package brought.
-
-    Raises:
-        FileNotFoundError: the package was installed without them.
-    """
-    beside = Path(__file__).parents[2] / "training"
-    if (beside / "fit_ngram.py").is_file():
-        return beside
-    try:
-        files = distribution("hf-lecture-models").files or []
-    except PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.parts[-2:] == ("training", "fit_ngram.py"):
-            return Path(str(file.locate())).resolve().parent
-    raise FileNotFoundError("the training scripts were not installed; install the package's wheel again")
 
 
 def overview(folder: Path) -> list[str]:

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.comparison.corpus import Corpus, first_texts
+from hf_lecture_models.comparison.corpus import first_texts
+from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import raise_signal
 from hf_lecture_models.models.ngram import NGramForCausalLM

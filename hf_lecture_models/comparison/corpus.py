@@ -4,10 +4,10 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -18,15 +18,6 @@ MIN_LINES, MAX_BYTES = 10, 2**28
 BLOCK_LINES, HELD_OUT_WORDS = 20, 50_000
 # Longer lines that occur again are copies; shorter ones ("ROMEO:") recur in language.
 COPY_CHARACTERS = 40
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Texts for training, for choosing the best weights, and for the final test."""
-
-    train: list[str]
-    validation: list[str]
-    test: list[str]
 
 
 def read_corpus(

@@ -7,15 +7,15 @@ figures depend on the version of Python.
 
 import os
 import platform
-import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.comparison.baselines import Comparison, Scale, make_baselines
-from hf_lecture_models.comparison.corpus import Corpus, has_known_words
+from hf_lecture_models.comparison.corpus import has_known_words
 from hf_lecture_models.comparison.report import check_output, closing_line
 from hf_lecture_models.comparison.run import check_packages, run_comparison
+from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -39,9 +39,6 @@ NOTE = (
     "The networks' settings, and in each run the best weights, were chosen on the validation text. Nothing was chosen "
     "on the test text."
 )
-
-_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
-_SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
 
 
 def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int = 0) -> dict[str, Any]:
@@ -96,39 +93,3 @@ def make_comparison(tiny: bool = False, seed: int = 0) -> Comparison:
         seed=seed,
         scale=TINY_SCALE if tiny else None,
     )
-
-
-def python_reference(most_paragraphs: int | None = None) -> Corpus:
-    """Return sentences of Python's language reference, with white space around punctuation marks.
-
-    Paragraphs of code, grammar and tables are left out, and repeated ones, which would bring training sentences into
-    the other parts. Of every ten paragraphs one is for validation and one for the test.
-    """
-    from pydoc_data import topics
-
-    paragraphs: dict[str, None] = {}
-    for _, topic in sorted(topics.topics.items()):
-        for block in topic.split("\n\n"):
-            if paragraph := _prose(block):
-                paragraphs[paragraph] = None
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for number, paragraph in enumerate(list(paragraphs)[:most_paragraphs]):
-        parts[{8: 1, 9: 2}.get(number % 10, 0)].extend(_SENTENCE_END.split(paragraph))
-    return Corpus(*parts)
-
-
-def _prose(block: str) -> str:
-    """Return the block as one line of space-separated tokens, or "" if it is not English prose.
-
-    >>> _prose("The *try* statement\\n   handles exceptions, or re-\\n   raises them.")
-    'The try statement handles exceptions , or re-raises them .'
-    >>> _prose(">>> x = 1")
-    ''
-    """
-    if re.search(r">>>|::=|===|---|\*\*\*", block):
-        return ""
-    text = re.sub(r"(?<=\w)- (?=\w)", "-", " ".join(line.strip() for line in block.splitlines()))
-    tokens = _TOKEN.findall(re.sub(r'[*"`]', "", text))
-    words = sum(token[0].isalpha() for token in tokens)
-    is_prose = len(tokens) >= 6 and words >= 0.75 * len(tokens) and tokens[-1] in ".?!:"
-    return " ".join(tokens) if is_prose else ""

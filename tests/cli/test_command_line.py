@@ -192,6 +192,8 @@ VERBS = [
     ["see", "smoothing", "MODEL", "WORD"],
     ["see", "surprisal", "MODEL", "TEXT"],
     ["convert", "FROM", "TO"],
+    ["claim"],
+    ["claim", "NAME"],
     ["demo", "MODEL"],
     ["publish", "MODEL", "REPO"],
     ["publish", "--all", "FOLDER", "NAMESPACE"],

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models.cli import train
+from hf_lecture_models.io import training_folder
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.registry import TASKS
 
@@ -100,16 +101,18 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
     class Installed:
         files: Any = None
 
-    monkeypatch.setattr(train, "__file__", str(tmp_path / "site-packages/hf_lecture_models/cli/train.py"))
-    monkeypatch.setattr(train, "distribution", lambda name: Installed)
+    monkeypatch.setattr(
+        training_folder, "__file__", str(tmp_path / "site-packages/hf_lecture_models/io/training_folder.py")
+    )
+    monkeypatch.setattr(training_folder, "distribution", lambda name: Installed)
     with pytest.raises(FileNotFoundError, match="the training scripts were not installed"):
-        train.training_folder()
+        training_folder.training_folder()
     from importlib.metadata import PackagePath
 
     file = PackagePath("../share/hf_lecture_models/training/fit_ngram.py")
     file.dist = type("Dist", (), {"locate_file": lambda self, path: tmp_path / "site-packages" / path})()
     monkeypatch.setattr(Installed, "files", [PackagePath("hf_lecture_cli.py"), file])
-    assert train.training_folder() == tmp_path / "share/hf_lecture_models/training"
+    assert training_folder.training_folder() == tmp_path / "share/hf_lecture_models/training"
 
 
 def test_the_wheel_carries_all_scripts_and_recipes() -> None:

@@ -16,9 +16,9 @@ from hf_lecture_models.comparison.quickstart import (
     PROMPT,
     TINY_PARAGRAPHS,
     make_comparison,
-    python_reference,
     run_quickstart,
 )
+from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 from tests.printed_commands import run_printed

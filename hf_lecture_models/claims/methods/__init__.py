@@ -1,0 +1,30 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""How arms are measured: functions of settings, a seed, a folder for files and the part of the data.
+
+Each returns a value for each item, (items,), and more is what the claim expects of the first arm. The arms of a case
+have the same items in the same order.
+"""
+
+from hf_lecture_models.claims.methods.counts import (
+    ngram_log_prob,
+    possible_texts,
+    tokens_per_word,
+    unseen_ngrams,
+)
+from hf_lecture_models.claims.methods.gradients import remaining_gradient
+from hf_lecture_models.claims.methods.training import train_and_measure
+from hf_lecture_models.claims.methods.word_order import changed_by_shuffling
+from hf_lecture_models.claims.trial import Method
+
+METHODS: dict[str, Method] = {
+    method.__name__: method
+    for method in (
+        changed_by_shuffling,
+        ngram_log_prob,
+        possible_texts,
+        remaining_gradient,
+        tokens_per_word,
+        train_and_measure,
+        unseen_ngrams,
+    )
+}

@@ -1,0 +1,96 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Train a model by a recipe, and measure it."""
+
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers.utils.logging import disable_progress_bar
+
+from hf_lecture_models.claims.methods.texts import part_texts
+from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.task import Task
+from hf_lecture_models.tasks.text_classification import TextClassification
+
+OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model with the task, recipe, tokenizer and data of its training."""
+
+    task: Task[Any]
+    recipe: Any
+    model: Any
+    processor: Any
+    validation: Any
+    test: Any
+
+
+def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+    """Return what a trained model reaches: percent, or minus 100 ln of a measure that should be low.
+
+    A difference of 1 is one point of accuracy, or about one percent of the perplexity. The accuracy of a classifier of
+    texts has a value for each text, 100 or 0, all other measures have one. The weights are those that are best on the
+    validation data.
+
+    Args:
+        settings: those of `train_model`, and `measure`, a key of the task's measures.
+        part: "test" data are those of validation where the recipe has no others.
+    """
+    trained = train_model(settings, seed, folder)
+    data = trained.validation if part == "validation" or trained.test is None else trained.test
+    return _values(trained, settings["measure"], data)
+
+
+def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained:
+    """Train a model by a recipe.
+
+    Args:
+        settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
+            `part_texts`; `lines`, how many of the training data are used; `untrained`, true for random weights; and
+            fields of the recipe.
+        folder: for the model, which is removed in the end.
+    """
+    disable_progress_bar()
+    task, recipe = _task_and_recipe(settings, seed, folder)
+    data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
+    data = data[: settings["lines"]] if "lines" in settings else data
+    processor = task.processor(recipe, data)
+    model = task.model(recipe, processor, data)
+    if not settings.get("untrained"):
+        shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
+        result = task.train(model, processor, data, validation, recipe, quiet=True)
+        if result.stopped.startswith("SIG"):
+            raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
+        model = task.auto_class_of(recipe).from_pretrained(result.folder)
+        shutil.rmtree(recipe.output_dir)
+    return Trained(task, recipe, model.eval(), processor, validation, test)
+
+
+def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
+    task = TASKS[settings["task"]]
+    fields = {name: value for name, value in settings.items() if name not in OWN_SETTINGS}
+    fields |= {"seed": seed, "output_dir": str(folder / "model")}
+    if "texts" in settings:
+        fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}
+        fields |= {f"{part}_files": [] for part in ("train", "validation", "test")}
+    path = training_folder() / "recipes" / f"{settings['recipe']}.yaml"
+    return task, load_recipe(path, fields, recipe_class=task.recipe_class)
+
+
+def _values(trained: Trained, key: str, data: Any) -> list[float]:
+    task, model, processor, recipe = trained.task, trained.model, trained.processor, trained.recipe
+    (measure,) = (one for one in task.measures(recipe) if one.key == key)
+    encoded = task.encode(model, processor, data, recipe)
+    if isinstance(task, TextClassification) and key == "accuracy":
+        predicted = task.predict(model, processor, encoded).argmax(1).numpy()
+        return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+    value = task.measure(model, processor, encoded, recipe)[key]
+    return [-100 * math.log(value) if measure.lower_is_better else 100 * value]

@@ -1,0 +1,53 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""English text that comes with Python: its language reference, in the interpreter's own `pydoc_data.topics`."""
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
+_SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts for training, for choosing the best weights, and for the final test."""
+
+    train: list[str]
+    validation: list[str]
+    test: list[str]
+
+
+def python_reference(most_paragraphs: int | None = None) -> Corpus:
+    """Return sentences of Python's language reference, with white space around punctuation marks.
+
+    Paragraphs of code, grammar and tables are left out, and repeated ones, which would bring training sentences into
+    the other parts. Of every ten paragraphs one is for validation and one for the test.
+    """
+    from pydoc_data import topics
+
+    paragraphs: dict[str, None] = {}
+    for _, topic in sorted(topics.topics.items()):
+        for block in topic.split("\n\n"):
+            if paragraph := _prose(block):
+                paragraphs[paragraph] = None
+    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for number, paragraph in enumerate(list(paragraphs)[:most_paragraphs]):
+        parts[{8: 1, 9: 2}.get(number % 10, 0)].extend(_SENTENCE_END.split(paragraph))
+    return Corpus(*parts)
+
+
+def _prose(block: str) -> str:
+    """Return the block as one line of space-separated tokens, or "" if it is not English prose.
+
+    >>> _prose("The *try* statement\\n   handles exceptions, or re-\\n   raises them.")
+    'The try statement handles exceptions , or re-raises them .'
+    >>> _prose(">>> x = 1")
+    ''
+    """
+    if re.search(r">>>|::=|===|---|\*\*\*", block):
+        return ""
+    text = re.sub(r"(?<=\w)- (?=\w)", "-", " ".join(line.strip() for line in block.splitlines()))
+    tokens = _TOKEN.findall(re.sub(r'[*"`]', "", text))
+    words = sum(token[0].isalpha() for token in tokens)
+    is_prose = len(tokens) >= 6 and words >= 0.75 * len(tokens) and tokens[-1] in ".?!:"
+    return " ".join(tokens) if is_prose else ""
