@@ -15,7 +15,7 @@ def test_all_claims_are_listed_with_their_verdicts(run, monkeypatch, tmp_path):
     monkeypatch.setattr(report, "RECORDS", tmp_path)
     effect = {"mean": 100.0, "low": 100.0, "high": 100.0, "p": 0.0, "seeds": 3, "items": 500}
     case = {"effect": effect, "arms": {}}
-    record = {"results": {"cases": {name: case for name in find_claim("word_order").experiment.cases}}}
+    record = {"results": {"cases": dict.fromkeys(find_claim("word_order").experiment.cases, case)}}
     (tmp_path / "word_order.json").write_text(json.dumps(record), encoding="utf-8")
     status, out, _ = run("claim")
     assert status == 0
