@@ -133,7 +133,7 @@ def read_claim(path: Path) -> Claim:
         values["slides"] = tuple(values["slides"])
         claim = Claim(id=path.stem, **values)
         if wrong := [slide for slide in claim.slides if not _SLIDE.fullmatch(slide)]:
-            raise ValueError(f"{wrong[0]!r} is no slide, such as R:588, N s9 or Y:12-14")
+            raise ValueError(f"{wrong[0]!r} is no slide, such as R:588, N s9 or Y:193-201")
         if not 0 < claim.least < math.inf:
             raise ValueError(f"least is {claim.least}; it must be above 0")
         return claim
@@ -151,7 +151,7 @@ def _trial(values: Mapping[str, Any]) -> Trial:
 def _place(slide: str) -> tuple[int, int]:
     """Return a key that sorts slides by lecture and line.
 
-    >>> sorted(["Y:12", "N s3", "R:100-108", "R:23"], key=_place)
-    ['R:23', 'R:100-108', 'N s3', 'Y:12']
+    >>> sorted(["Y:245", "N s9", "R:588", "R:43"], key=_place)
+    ['R:43', 'R:588', 'N s9', 'Y:245']
     """
     return "RNY".index(slide[0]), int(re.findall(r"\d+", slide)[0])
