@@ -176,6 +176,7 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_full_quickstart_orders_the_models(tmp_path):
     done = subprocess.run(
         [sys.executable, *COMMAND[:-1]], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE

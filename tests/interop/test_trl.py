@@ -183,7 +183,9 @@ def test_preferences(name: str, given: str, tmp_path: Path) -> None:
     assert same_logits(trainer.model, tmp_path / "saved")
 
 
-@pytest.mark.parametrize("adapter", [False, True], ids=["whole", "adapter"])
+@pytest.mark.parametrize(
+    "adapter", [pytest.param(False, marks=pytest.mark.nightly, id="whole"), pytest.param(True, id="adapter")]
+)
 def test_the_command_line(adapter: bool, tmp_path: Path) -> None:
     """What a user types: the model, or an adapter of it, is trained."""
     path = save_small_model(tmp_path / "model", "gpt1" if adapter else "recurrent")

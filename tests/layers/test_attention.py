@@ -122,7 +122,9 @@ def test_it_computes_the_equations(kind: str, name: str, padding: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("padding", REAL)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.nightly if kind == "cross" else []) for kind in KINDS]
+)
 @torch.no_grad()
 def test_compiled_flex_attention_computes_the_equations(kind: str, padding: str) -> None:
     """Outputs only: compiled, it has no backward pass on the CPU, and wants heads of at least 16 numbers there."""

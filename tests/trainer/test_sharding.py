@@ -94,6 +94,7 @@ def wait_until(condition: Callable[[], bool], process: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp_path: Path) -> None:
     def start(name: str, **environment: str) -> Any:
         return start_processes("tests.trainer.sharded_runs", tmp_path / name, "recurrent_stream", **environment)
