@@ -64,6 +64,11 @@ def test_word_order_changes_an_lstm_and_no_bag_of_words(texts, tmp_path):
     assert measured("changed_by_shuffling", texts | {"model": bag}, tmp_path) == [0, 0]
 
 
+def test_words_take_their_states_along_where_positions_are_left_out(texts, tmp_path):
+    assert measured("changed_by_moving", texts | {"positions": True}, tmp_path) == [100, 100]
+    assert measured("changed_by_moving", texts | {"positions": False}, tmp_path) == [0, 0]
+
+
 def test_a_trained_classifier_has_a_value_for_each_text_and_leaves_no_model(tmp_path):
     settings = {"task": "text_classification", "recipe": "bag_of_words_tiny", "measure": "accuracy"}
     values = measured("train_and_measure", settings, tmp_path)
@@ -80,7 +85,7 @@ def test_an_untrained_model_is_measured_by_its_gradients(texts, tmp_path):
     assert max(values) < 0
 
 
-QUICK = ("discounting", "shorter_sequences", "unseen_trigrams", "word_order")
+QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from hf_lecture_models.claims.methods.counts import (
 )
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.claims.methods.training import train_and_measure
-from hf_lecture_models.claims.methods.word_order import changed_by_shuffling
+from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
 from hf_lecture_models.claims.trial import Method
 
 METHODS: dict[str, Method] = {
     method.__name__: method
     for method in (
+        changed_by_moving,
         changed_by_shuffling,
         ngram_log_prob,
         possible_texts,
