@@ -183,15 +183,15 @@ def refuse_stopped(result: Any) -> None:
         raise SystemExit(f"stopped by {result.stopped}; the same command goes on after the last model that is finished")
 
 
-def write_results(name: str, results: Any, folder: Path = ROOT / "benchmarks" / "results") -> None:
-    """Write NAME.json into a folder: the results, with commit, date, machine and versions.
+def write_results(name: str, results: Any, folder: Path | None = None) -> None:
+    """Write NAME.json into a folder, `benchmarks/results` by default: results, commit, date, machine and versions.
 
     Results of uncommitted code are not written; `read_options` has let it run for its output alone.
     """
     if not is_committed(commit()):
         print(f"not recorded: the code is not committed ({commit()})")
         return
-    path = folder / f"{name}.json"
+    path = (folder or ROOT / "benchmarks" / "results") / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     record = {"benchmark": name, "commit": commit(), "date": date, "machine": machine(), "results": results}
