@@ -257,7 +257,9 @@ def test_every_reason_and_replacement_is_needed():
         assert any(re.fullmatch(pattern, command) for command in COMMANDS), pattern
     for pattern, _ in STANDS_FOR:
         assert any(re.search(pattern, command) for command in [*RUN, *PARSED]), pattern
-    leftover = [command for command in RUN if re.search(r"\{\}|\.\.\.|\b[A-Z]{3,}\b(?![_.=])", replaced(command))]
+    leftover = [
+        command for command in RUN if re.search(r"\{\}|\.\.\.|(?<!nn\.)\b[A-Z]{3,}\b(?![_.=])", replaced(command))
+    ]
     assert not leftover, "placeholders that nothing stands for; add to STANDS_FOR, or to NOT_RUN with the reason"
 
 

@@ -11,8 +11,8 @@ from tests.forked_python import ForkedPython
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# The blocks of one page go on from each other; tests/test_smoothing_page.py runs them.
-STANDING_ALONE = [document for document in DOCUMENTS if document.name != "smoothing.md"]
+# The blocks of smoothing.md go on from each other (tests/test_smoothing_page.py); tests/test_errata.py runs the errata.
+STANDING_ALONE = [document for document in DOCUMENTS if document.name not in ("smoothing.md", "errata.md")]
 EXAMPLES = [
     pytest.param(code, printed, id=f"{document.stem}{number}")
     for document in STANDING_ALONE

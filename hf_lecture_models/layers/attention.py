@@ -7,8 +7,10 @@ With the rows h_1 ... h_T of an input, and for each head matrices of its own,
     a_t = softmax_s(q_t · k_s / √head_dim + bias[t, s]),  s over the positions that t may attend to
     o_t = Σ_s a_t[s] v_s
 
-and the heads' o_t, side by side, go through W_o. Slide Y:495-514 scales by √d and takes the softmax over columns; the
-paper scales by the square root of the keys' width and takes the softmax over the keys, as here.
+and the heads' o_t, side by side, go through W_o. With the rows a_t in a matrix A and v_s in V, a head is A V: linear
+in V, with a matrix that depends on the input, which slides R:798-810 call pseudo-linear. Slide Y:495-514 scales by √d
+and takes the softmax over columns; the paper scales by the square root of the keys' width and takes the softmax over
+the keys, as here.
 
 There are three kinds. Causal self-attention: s ≤ t. Bidirectional self-attention: all s. Cross-attention: k_s and v_s
 are those of another sequence, the source (`layers/cross_attention.py`).

@@ -1,6 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Masks: which position may attend to which, in the form that an attention function of transformers reads.
 
+A mask M is added to the scores before the softmax (slides R:1017-1070, N s40-43): with n positions it is n × n,
+
+    M[t, s] = 0 if t may attend to s, else -∞;  a_t = softmax_s(q_t · k_s / √head_dim + M[t, s])
+
+so that a weight is exp(-∞) = 0 where s may not be seen. A causal mask is 0 for s ≤ t. The slides' n × d_m (N s41) does
+not fit the scores. For -∞ the eager function has the lowest finite number of its type.
+
 A caller says it in one of three ways: by an attention mask (batch, keys), 1 = real token; by a prepared mask of four
 axes, which says it for each position by itself; or, where a row holds several texts ("packed"), by position ids that
 start from 0 with each text.

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 
 class NoPositions(nn.Module):
-    """w alone: attention that sees every token is permutation-equivariant (slides R:892-894).
+    """w alone. Attention that sees all tokens is permutation-equivariant: f(P w) = P f(w) (slides R:892-894).
 
     Attention that sees earlier tokens only is not, from the second layer on: the first layer's output at t depends on
     the set of tokens up to t, so that later layers can tell their order (Haviv et al., "Transformer language models
