@@ -39,7 +39,7 @@ LEVELS = [
     {"batches"},
     {"tasks"},
     {"loading"},
-    {"comparison", "demo"},
+    {"comparison", "demo", "exercises"},
     {"cli"},
 ]
 
