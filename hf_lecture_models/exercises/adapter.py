@@ -2,8 +2,8 @@
 """The adapter file of the package: each exercise's function, answered by the code that models and tokenizers run.
 
 It is a file as yours, and `hf-lecture exercise all` finds it right; nothing here computes by itself what is asked for.
-Two exercises have no code of this package behind them but torch's and transformers', which the models use: the gradient
-of layer normalisation is autograd's of `torch.nn.LayerNorm`, and beam search is `generate()` of a language model.
+Two exercises are answered by torch and transformers, as the models are: the gradient of layer normalisation is
+autograd's of `torch.nn.LayerNorm`, and beam search is `generate()` of a language model.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def bpe_merge(words: Words) -> tuple[tuple[str, str], Words]:
 
 
 def unigram_viterbi(text: str, scores: dict[str, float]) -> tuple[list[str], float]:
-    """Search the lattice by which `UnigramTokenizer` segments.
+    """Search a lattice of `UnigramTokenizer` for the best segmentation.
 
     >>> unigram_viterbi("aab", {"a": -1.0, "b": -2.0, "ab": -2.5})
     (['a', 'ab'], -3.5)

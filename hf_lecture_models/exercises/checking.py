@@ -164,7 +164,7 @@ def _gradients(exercise: Exercise, function: Callable[..., Any], case: Case, nam
 
 
 def _find_slip(exercise: Exercise, function: Callable[..., Any], cases: list[Case], first: int) -> str:
-    """Return the hint of the slip whose results the function returns on every input; empty if there is none.
+    """Return the hint of the slip whose results the function returns on every input; empty without one.
 
     Args:
         first: the place of the first input that is not right.

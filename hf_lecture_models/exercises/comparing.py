@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -85,8 +86,9 @@ def _place(marked: Tensor) -> str:
 def _number_difference(found: Any, expected: float, name: str) -> str | None:
     if isinstance(found, Tensor) and found.numel() == 1:
         found = found.item()
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(found, bool) or not isinstance(found, Real):
         return f"{name} is {_kind(found)}; a number is needed"
+    found = float(found)
     if math.isnan(found):
         return f"{name} is NaN"
     if math.isclose(found, expected, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
@@ -110,20 +112,30 @@ def _plain_difference(found: Any, expected: Any, name: str) -> str | None:
         found = found.tolist()
     if isinstance(expected, list | tuple) and isinstance(found, list | tuple):
         found = type(expected)(found)  # lists and tuples are both welcome
+    elif isinstance(expected, dict) and isinstance(found, dict):
+        found = dict(found)  # so is a Counter
     if type(found) is not type(expected):
         return f"{name}: {_kind(found)} is returned; a {type(expected).__name__} is needed, such as {_shown(expected)}"
-    if found == expected:
+    if _are_equal(found, expected):
         return None
     if isinstance(expected, dict):
-        key = next(key for key in [*expected, *found] if found.get(key) != expected.get(key))
+        key = next(key for key in [*expected, *found] if not _are_equal(found.get(key), expected.get(key)))
         for side, other in ((found, "lack"), (expected, "have")):
             if key not in side:
                 return f"{name} {other} {key!r}" + ("" if other == "lack" else ", which does not belong there")
         return f"{name} have {found[key]!r} for {key!r}, but {expected[key]!r} is right"
     if len(found) > _MOST_CHARACTERS or len(expected) > _MOST_CHARACTERS:
-        place = next((i for i, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1]), 0)
+        shorter = min(len(found), len(expected))
+        place = next((i for i in range(shorter) if not _are_equal(found[i], expected[i])), shorter)
         return f"{name} differ from place {place} on: {_shown(found[place:])} in place of {_shown(expected[place:])}"
     return f"{name}: {_shown(found)} is returned, but {_shown(expected)} is right"
+
+
+def _are_equal(found: Any, expected: Any) -> bool:
+    try:
+        return bool(found == expected)
+    except (RuntimeError, ValueError):  # tensors and arrays have no truth value
+        return False
 
 
 def _shown(value: Any) -> str:

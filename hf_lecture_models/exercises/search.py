@@ -12,6 +12,8 @@ from hf_lecture_models.exercises import adapter
 from hf_lecture_models.exercises.draws import normal
 from hf_lecture_models.exercises.exercise import Case, Exercise, Slip
 
+Search = Callable[..., list[int]]
+
 _START, _END = 0, 1
 _STEPS = 4
 _IMPOSSIBLE = -30.0
@@ -55,7 +57,7 @@ def _search_cases(generator: torch.Generator) -> list[Case]:
             case = {"log_probs": log_probs, "start": _START, "end": _END, "beams": beams, "max_length": length}
             cases.append(case | {"length_penalty": penalty})
         # Often a wrong search finds what the right one finds; four draws in ten tell all of them apart.
-        searches = [_wrong_search(), *(slip.function for slip in BEAM_SEARCH.slips)]
+        searches: list[Search] = [_wrong_search(), *(slip.function for slip in BEAM_SEARCH.slips)]
         if len({str([search(**case) for case in cases]) for search in searches}) == len(searches):
             return cases
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import runpy
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from hf_lecture_models.io import runs
 
 # Not the file's own name, which may be that of a module in use.
 _MODULE = "exercise_answers"
+_WIDTH = 200
 
 
 def load_function(path: Path, name: str) -> Callable[..., Any]:
@@ -41,10 +43,9 @@ def load_file(path: Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path), run_name=_MODULE)
     except SyntaxError as error:
-        if error.filename != str(path):
-            raise ValueError(describe(error, str(path))) from None
+        place = f"{Path(error.filename or path).name}, line {error.lineno or 1}"
         line = (error.text or "").strip()
-        raise ValueError(f"{path.name}, line {error.lineno}: {error.msg}" + (f": {line}" if line else "")) from None
+        raise ValueError(f"{place}: {error.msg}" + (f": {line}" if line else "")) from None
     except (Exception, SystemExit) as error:
         pass_on_signals(error)
         raise ValueError(describe(error, str(path))) from None
@@ -91,4 +92,6 @@ def describe(error: BaseException, file: str) -> str:
         return text
     frame = frames[-1]
     where = "" if frame.name == "<module>" else f", in {frame.name}"
-    return f"{Path(file).name}, line {frame.lineno}{where}: {text}" + (f" ({frame.line})" if frame.line else "")
+    line = textwrap.shorten(frame.line or "", _WIDTH, placeholder=" ...")
+    message = textwrap.shorten(text, _WIDTH, placeholder=" ...")
+    return f"{Path(file).name}, line {frame.lineno}{where}: {message}" + (f" ({line})" if line else "")

@@ -174,7 +174,7 @@ def _segmentation_cases(generator: torch.Generator) -> list[Case]:
 
 
 def _has_one_best(text: str, scores: dict[str, float]) -> bool:
-    """Return False for texts as "aaa", of which (a, aa) and (aa, a) are equally probable."""
+    """Return False where two segmentations are equally probable, such as (a, aa) and (aa, a)."""
     lattice = Lattices.of([text], {piece: number for number, piece in enumerate(scores)})
     best, second = (score for score, _ in lattice.nbest(np.array(list(scores.values())), 2)[0])
     return best - second > _LEAST_DIFFERENCE
