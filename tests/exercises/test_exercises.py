@@ -189,6 +189,7 @@ def test_a_slip_is_named_though_another_input_fails():
         (torch.tensor([1]), torch.tensor([2]), "x[0] is 1, but 2 is right"),
         (torch.tensor([float("inf")]), torch.tensor([2.0]), "x[0] is inf, but 2 is right"),
         (torch.tensor(3.0), torch.tensor(2.0), "x is 3, but 2 is right"),
+        (torch.tensor([1.05e-5]), torch.tensor([0.0]), "x[0] is 1.05e-05, but 0 is right"),
     ],
 )
 def test_differences_are_described(found, expected, problem):
@@ -203,6 +204,7 @@ def test_differences_are_described(found, expected, problem):
         (("a", "b"), ["a", "b"]),
         (Counter("a"), {"a": 1}),
         (torch.tensor([4, 1]), [4, 1]),
+        (torch.tensor([1000.005]), torch.tensor([1000.0])),
     ],
 )
 def test_results_of_other_kinds_that_mean_the_same_are_right(found, expected):
