@@ -141,6 +141,12 @@ Probability = StrEnum("Probability", ["terminated", "prefix"])
 Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
 PromptTask = StrEnum("PromptTask", ["copa", "balanced_copa", "piqa", "arc_easy", "arc_challenge"])
+# Those of `hf_lecture_models/exercises/registry.py`, in its order.
+ExerciseName = StrEnum(
+    "ExerciseName",
+    "bpe_merge unigram_viterbi kneser_ney_discounts lstm_cell backpropagation_through_time skip_gram_update attention "
+    "layer_norm_gradient mask_tokens beam_search relative_shift linear_attention_step all",
+)
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte"])
 
@@ -965,6 +971,27 @@ def surprisal(
     if text is None and output is not None:
         raise typer.BadParameter("--output draws one TEXT; give it")
     _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
+
+
+@app.command(short_help="Functions of the lectures to write yourself, and their check.")
+def exercise(
+    name: Annotated[
+        ExerciseName | None,
+        typer.Argument(help="An exercise, or all; without it they are listed.", metavar="NAME"),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Your Python file with the function; without it the blank function is printed.", metavar="MY.py"
+        ),
+    ] = None,
+) -> None:
+    """List twelve exercises; print the blank function of one, to write its body; or check the function in your file.
+
+    It is compared with the package's own code on fixed inputs, in values and gradients. The status is 0 if it is right,
+    and 1 if not; a typical mistake gets a hint. Your file is run: use only files that you trust.
+    """
+    _run("exercise", name=name and name.value, file=file)
 
 
 @app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")

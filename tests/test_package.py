@@ -39,7 +39,7 @@ LEVELS = [
     {"batches"},
     {"tasks"},
     {"loading"},
-    {"comparison", "demo", "claims"},
+    {"comparison", "demo", "claims", "exercises"},
     {"cli"},
 ]
 

@@ -88,6 +88,8 @@ STANDS_FOR = [
     (r"claim NAME", "claim word_order"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
     (r"evaluate OUT text_classification", "evaluate classifier text_classification"),
+    (r"exercise NAME$", "exercise lstm_cell"),
+    (r"exercise \{name\} MY.py", "exercise lstm_cell my.py"),
     (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
@@ -120,6 +122,7 @@ NOT_RUN = {
         "forms; tests/cli/test_train.py finds the script of each"
     ),
     r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
+    r"hf-lecture exercise \w+ > my.py": "it writes a file; tests/cli/test_exercise.py prints the same and checks it",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
@@ -351,6 +354,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
+        "my.py": (ROOT / "hf_lecture_models" / "exercises" / "adapter.py").read_text(encoding="utf-8"),
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
@@ -375,7 +379,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         images.write_bytes(gzip.compress(struct.pack(">4I", 0x803, 20, 28, 28) + bytes(range(245)) * 64))
         labels = images.with_name(f"{part}-labels-idx1-ubyte.gz")
         labels.write_bytes(gzip.compress(struct.pack(">2I", 0x801, 20) + bytes(range(10)) * 2))
-    (place / "training").symlink_to(ROOT / "training")
+    for folder in ("training", "hf_lecture_models"):
+        (place / folder).symlink_to(ROOT / folder)
     return place
 
 

@@ -155,17 +155,51 @@ class MaskedTexts:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the masked ids that the model reads, and the labels."""
         maskable = rows.is_text & self.maskable[rows.ids] & counted[:, None]
-        available = maskable.sum(1)
-        numbers = np.minimum(np.maximum(np.rint(self.probability * available), 1), available)
-        # The maskable tokens of each row in a random order, before all others; the first ones are masked.
-        order = np.where(maskable, generator.random(maskable.shape), 2.0).argsort(1)
-        chosen = np.zeros_like(maskable)
-        np.put_along_axis(chosen, order, np.arange(maskable.shape[1]) < numbers[:, None], axis=1)
+        chosen = choose_tokens(maskable, generator.random(maskable.shape), self.probability)
         fate = generator.random(maskable.shape)
         random_tokens = self.vocabulary[generator.integers(0, len(self.vocabulary), maskable.shape)]
-        inputs = np.where(chosen & (fate < _AS_RANDOM), random_tokens, rows.ids)
-        inputs[chosen & (fate < _AS_MASK)] = self.mask_id
-        return inputs, np.where(chosen, rows.ids, NOT_COUNTED)
+        return replace_tokens(rows.ids, chosen, fate, random_tokens, self.mask_id)
+
+
+def choose_tokens(maskable: np.ndarray, draws: np.ndarray, probability: float) -> np.ndarray:
+    """Return which tokens are masked, (rows, width) bool: this share of each row's maskable ones, and at least one.
+
+    >>> choose_tokens(np.array([[True, True, False]]), np.array([[0.7, 0.2, 0.1]]), probability=0.15).tolist()
+    [[False, True, False]]
+
+    Args:
+        maskable: (rows, width) bool.
+        draws: (rows, width) numbers from [0, 1); the tokens with the smallest ones are masked.
+    """
+    available = maskable.sum(1)
+    numbers = np.minimum(np.maximum(np.rint(probability * available), 1), available)
+    # The maskable tokens of each row in a random order, before all others; the first ones are masked.
+    order = np.where(maskable, draws, 2.0).argsort(1)
+    chosen = np.zeros_like(maskable)
+    np.put_along_axis(chosen, order, np.arange(maskable.shape[1]) < numbers[:, None], axis=1)
+    return chosen
+
+
+def replace_tokens(
+    ids: np.ndarray, chosen: np.ndarray, fate: np.ndarray, random_tokens: np.ndarray, mask_id: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids that the model reads, and the labels: the chosen tokens, and -100 elsewhere; (rows, width) each.
+
+    >>> ids, chosen, fate = np.array([[5, 6, 7]]), np.array([[True, True, False]]), np.array([[0.1, 0.85, 0.1]])
+    >>> inputs, labels = replace_tokens(ids, chosen, fate, random_tokens=np.array([[8, 8, 8]]), mask_id=4)
+    >>> inputs.tolist(), labels.tolist()
+    ([[4, 8, 7]], [[5, 6, -100]])
+
+    Args:
+        ids: (rows, width).
+        chosen: (rows, width) bool.
+        fate: (rows, width) numbers from [0, 1): below 0.8 the mask token replaces a chosen token, below 0.9 a random
+            one, and from there on it stays.
+        random_tokens: (rows, width).
+    """
+    inputs = np.where(chosen & (fate < _AS_RANDOM), random_tokens, ids)
+    inputs[chosen & (fate < _AS_MASK)] = mask_id
+    return inputs, np.where(chosen, ids, NOT_COUNTED)
 
 
 class MaskedBatches(ShuffledRows):

@@ -191,6 +191,8 @@ VERBS = [
     ["see", "density", "MODEL", "FILE"],
     ["see", "smoothing", "MODEL", "WORD"],
     ["see", "surprisal", "MODEL", "TEXT"],
+    ["exercise"],
+    ["exercise", "lstm_cell", "MY.py"],
     ["convert", "FROM", "TO"],
     ["claim"],
     ["claim", "NAME"],
