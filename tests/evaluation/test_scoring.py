@@ -71,7 +71,7 @@ def test_places_of_unknown_words():
     for one in (tokenizer, generic):  # word by word, and by the places of tokens in the text
         encoded = encode_texts(one, texts)
         assert [text.unknown_words for text in encoded] == [(), ("zz",), (), ("yy", "xx"), (), ("zz",)]
-        assert [text.unknown_tokens for text in encoded] == [[], [1], [], [1, 4], [], [0]]
+        assert [text.unknown_tokens for text in encoded] == [(), (1,), (), (1, 4), (), (0,)]
         assert [text.words for text in encoded] == [0, 2, 2, 5, 0, 1]
     spelled = WordTokenizer.from_words(["a", "b"], unknown_words="spelled")
     assert [text.words for text in encode_texts(spelled, ["a ba", ""])] == [2, 0]
