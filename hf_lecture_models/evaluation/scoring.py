@@ -171,14 +171,14 @@ def score_texts(
 def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the tokens of the texts that can be encoded, each between its start and end: joined, int64, and lengths.
 
-    >>> _with_ends([EncodedText("a b", np.array([1, 2]), words=2), EncodedText("", np.zeros(0), words=0)], 3, [4])
+    >>> _with_ends([EncodedText("a b", np.array([1, 2]), words=2), EncodedText("", np.array([], int), words=0)], 3, [4])
     (array([3, 1, 2, 4, 3, 4]), array([4, 2]))
     """
     possible = [one.ids for one in encoded if one.possible]
     lengths = np.fromiter(map(len, possible), np.int64, len(possible))
     ends = np.cumsum(lengths)
     around = np.stack([ends - lengths, *[ends] * len(end)], axis=1).ravel()
-    tokens = np.concatenate([np.zeros(0, np.int64), *possible], dtype=np.int64, casting="unsafe")
+    tokens = np.concatenate([np.zeros(0, np.int32), *possible]).astype(np.int64)
     return np.insert(tokens, around, [start, *end] * len(possible)), lengths + 1 + len(end)
 
 
