@@ -17,6 +17,7 @@ from benchmarks import (
     canaries,
     common,
     efficient_ablation,
+    generation_parts,
     loss_by_distance,
     scaling,
     sentence_classifiers,
@@ -234,3 +235,26 @@ def test_exposure_is_drawn(tmp_path):
     runs = [{"secrets": [{"repetitions": n, "bits": b, "rank": 1} for n in canaries.REPETITIONS for b in (1.0, 3.0)]}]
     canaries.save_picture({"LSTM": {"exposure": canaries.summarise(runs)}}, tmp_path / "exposure.svg")
     assert "<!-- LSTM" in (tmp_path / "exposure.svg").read_text(encoding="utf-8")
+
+
+def test_the_parts_of_a_step_are_timed_apart(monkeypatch):
+    ticks = iter(range(99))
+    monkeypatch.setattr(generation_parts, "clock", lambda device: next(ticks))
+    kernel = torch.nn.functional.scaled_dot_product_attention
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2))
+
+        def forward(self, hidden):
+            hidden = self.layers(hidden)
+            return torch.nn.functional.scaled_dot_product_attention(hidden, hidden, hidden)
+
+    model = Model()
+    with generation_parts.timed_parts(model, "cpu") as spent:
+        model(torch.ones(1, 3, 2))
+    assert spent == {"linear layers": 1, "norms": 1, "attention": 1, "the rest of forward": 7}
+    model(torch.ones(1, 3, 2))
+    assert spent["linear layers"] == 1
+    assert torch.nn.functional.scaled_dot_product_attention is kernel

@@ -361,6 +361,7 @@ def speed_page() -> Iterator[str]:
         ("the least of all lengths, batch 1 and 16 |", ()),
     ):
         yield f"{passage} | {generation('gpt1', *where)} ({generation('self_attention', *where)}) |"
+    yield from parts_of_a_step()
     words, pieces = record("bpe_training")["words"], record("bpe_training")["bytes"]
     yield f"| {words['train_speed_ratio']:.2f} ({pieces['train_speed_ratio']:.2f}); " + (
         f"{words['encode_speed_ratio']:.1f} ({pieces['encode_speed_ratio']:.1f}) |"
@@ -370,6 +371,19 @@ def speed_page() -> Iterator[str]:
     yield recomputing()
     yield f"keeps {first['KiB of state']:.0f} KiB of state (2 × 512)"
     yield f"makes {first[speed]} tokens per second after 16 tokens, {last[speed]} after {last['context']:,}"
+
+
+def parts_of_a_step() -> Iterator[str]:
+    """Percent of GPT-2's step, at batch 1 and 16."""
+    rows = record("generation_parts")["rows"]
+    for part in (*rows[0]["gpt2"], "the whole step"):
+        cells = []
+        for model in ("gpt2", "gpt1", "self_attention"):
+            spent = [row[model].get(part, sum(row[model].values())) for row in rows]
+            one, many = (100 * ms / sum(row["gpt2"].values()) for ms, row in zip(spent, rows, strict=True))
+            cells.append(f"{one:.0f} ({many:.0f})")
+        title = part.replace("forward", "`forward`").replace("generate()", "`generate()`")
+        yield f"| {title} | {' | '.join(cells)} |"
 
 
 def recomputing() -> str:

@@ -4,10 +4,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
 from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
 
 
-@dataclass(frozen=True)
-class EncodedText:
+class EncodedText(NamedTuple):
     """One text, its token ids without special tokens, and its words."""
 
     text: str
@@ -28,7 +26,7 @@ class EncodedText:
     unknown_words: tuple[str, ...] = ()
     """Words with at least one unknown token, or token of a class of unknown words, as often as they occur. A literal
     `<unk>` (or `<unk:number>`) that is one token is not an unknown word."""
-    unknown_tokens: list[int] = field(default_factory=list)
+    unknown_tokens: tuple[int, ...] = ()
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
     """False if a closed vocabulary cannot encode the text, so that its probability is 0."""
@@ -135,7 +133,7 @@ def _with_unknown_words(encoded: EncodedText, places: list[int], names: dict[int
     words, ids = split_words(encoded.text), encoded.ids
     # A literal `<unk>` is a word of the vocabulary.
     unknown = [place for place in places if words[place] != names[int(ids[place])]]
-    return EncodedText(encoded.text, ids, encoded.words, tuple(words[place] for place in unknown), unknown)
+    return encoded._replace(unknown_words=tuple(words[place] for place in unknown), unknown_tokens=tuple(unknown))
 
 
 def _with_unknown_tokens(
@@ -150,7 +148,7 @@ def _with_unknown_tokens(
         ids,
         len(words),
         unknown_words=tuple(words[word].group() for word in sorted(unknown)),
-        unknown_tokens=[position for position, word in enumerate(word_of) if word in unknown],
+        unknown_tokens=tuple(position for position, word in enumerate(word_of) if word in unknown),
     )
 
 

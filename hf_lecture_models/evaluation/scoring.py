@@ -54,7 +54,7 @@ class TextScore:
         if not self.encoded.unknown_tokens:
             return self.log_prob
         known = np.ones(len(self.ids), dtype=bool)
-        known[self.encoded.unknown_tokens] = False
+        known[list(self.encoded.unknown_tokens)] = False
         return float(self.log_probs[known].sum())
 
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
@@ -159,30 +159,27 @@ def score_texts(
         ValueError: `probability` is unknown, the tokenizer belongs to another model, or the model gives NaN.
     """
     encoded = encode_texts(tokenizer, texts)
-    start, end = start_token_id(tokenizer), end_ids(tokenizer, probability)
-    rows = _with_ends(encoded, start, end)
+    tokens, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer, probability))
     check_tokenizer(model, tokenizer)
-    # Equal rows go through the model once: rounding must not separate equal probabilities.
-    names = [row.tobytes() for row in rows]
-    distinct = dict(zip(names, rows, strict=True))
+    rows = list(split_rows(tokens, lengths))
     with evaluation_mode(model), torch.no_grad():
-        scores = score_rows(model, list(distinct.values()), ContextLimit.of(model), batch_size, progress)
-    log_probs = dict(zip(distinct, scores, strict=True))
-    found = iter([(row[1:], log_probs[name]) for row, name in zip(rows, names, strict=True)])
+        scores = score_rows(model, rows, ContextLimit.of(model), batch_size, progress)
+    found = zip((row[1:] for row in rows), scores, strict=True)
     return [TextScore(one, *next(found)) if one.possible else impossible_score(one) for one in encoded]
 
 
-def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> list[np.ndarray]:
-    """Return the tokens of each text that can be encoded with its start and end: views of one array, int64.
+def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens of the texts that can be encoded, each between its start and end: joined, int64, and lengths.
 
-    >>> [row.tolist() for row in _with_ends([EncodedText("a", np.array([1]), words=1)], start=3, end=[4])]
-    [[3, 1, 4]]
+    >>> _with_ends([EncodedText("a b", np.array([1, 2]), words=2), EncodedText("", np.array([], int), words=0)], 3, [4])
+    (array([3, 1, 2, 4, 3, 4]), array([4, 2]))
     """
     possible = [one.ids for one in encoded if one.possible]
-    parts = [np.array([start]), np.zeros(0, np.int64), np.array(end, np.int64)] * len(possible)
-    parts[1::3] = possible
-    lengths = np.fromiter(map(len, possible), np.int64, len(possible)) + 1 + len(end)
-    return list(split_rows(np.concatenate(parts), lengths)) if possible else []
+    lengths = np.fromiter(map(len, possible), np.int64, len(possible))
+    ends = np.cumsum(lengths)
+    around = np.stack([ends - lengths, *[ends] * len(end)], axis=1).ravel()
+    tokens = np.concatenate([np.zeros(0, np.int32), *possible]).astype(np.int64)
+    return np.insert(tokens, around, [start, *end] * len(possible)), lengths + 1 + len(end)
 
 
 def score_stream(
@@ -228,14 +225,10 @@ def encode_stream(tokenizer: Any, texts: Sequence[str]) -> tuple[list[EncodedTex
         ValueError: the tokenizer has no end of text.
     """
     encoded = encode_texts(tokenizer, texts)
-    start, end = start_token_id(tokenizer), end_ids(tokenizer)
-    stream: list[int] = []
-    predicted: list[bool] = []
-    for text in encoded:
-        if text.possible:
-            stream += [start, *text.ids.tolist(), *end]
-            predicted += [False, *[True] * (len(text.ids) + 1)]
-    return encoded, np.array(stream, np.int64), np.array(predicted, bool)
+    stream, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer))
+    predicted = np.ones(len(stream), bool)
+    predicted[np.cumsum(lengths) - lengths] = False
+    return encoded, stream, predicted
 
 
 def split_stream(encoded: Sequence[EncodedText], stream: np.ndarray, log_probs: np.ndarray) -> list[TextScore]:
@@ -266,7 +259,8 @@ def score_rows(
 ) -> list[np.ndarray]:  # fmt: skip
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
-    A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
+    A beginning that two rows share is scored once: rounding must not separate equal probabilities, and the hypotheses
+    of an n-best list, for example, share most of theirs.
     A model that scores joined rows (`score_joined`: an n-gram) looks all of them up together, whatever `batch_size`.
 
     Args:
@@ -283,6 +277,8 @@ def score_rows(
     neighbours = _shared_beginnings(rows, first)
     for index, _, shared in neighbours:
         length = len(rows[index])
+        if shared == length:  # equal rows go through the model once
+            continue
         if length <= limit.longest:
             jobs.append(Window(index, 0, length, scored_from=max(first[index], shared)))
         elif limit.carries_state:
@@ -299,7 +295,7 @@ def score_rows(
         bar.update(sum(map(len, batch)))
     bar.close()
     for index, before, shared in neighbours:
-        if shared > 1 and len(rows[index]) <= limit.longest:
+        if shared > 1 and (len(rows[index]) <= limit.longest or shared == len(rows[index])):
             results[index][: shared - 1] = results[before][: shared - 1]
     return results
 

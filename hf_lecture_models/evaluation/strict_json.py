@@ -3,6 +3,7 @@
 
 import json
 import math
+from functools import cache
 from typing import Any
 
 
@@ -12,14 +13,16 @@ def strict_json(value: Any, indent: int | None = None) -> str:
     >>> strict_json({"log_prob": float("-inf"), "text": "dansé"})
     '{"log_prob": null, "text": "dansé"}'
     """
+    encoder = _encoder(indent)
     try:
-        return _dumps(value, indent)
+        return encoder.encode(value)
     except ValueError:  # a number is not finite: seldom, and looking for one takes longer than writing all
-        return _dumps(_finite(value), indent)
+        return encoder.encode(_finite(value))
 
 
-def _dumps(value: Any, indent: int | None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+@cache
+def _encoder(indent: int | None) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

@@ -16,9 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_BLOCK = 64  # keys, a power of 2
-_FEW, _MANY = 1000, 1 / 8  # queries, and queries per key, below and above which a search of their own is faster
-
 
 @dataclass
 class NGramTables:
@@ -100,30 +97,12 @@ def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     distinct = ordered[new]
-    spread = _FEW < len(distinct) < len(table) * _MANY
-    places = _search_in_blocks(table, distinct) if spread else table.searchsorted(distinct)
+    places = table.searchsorted(distinct)
     np.minimum(places, len(table) - 1, out=places)
     places[table.take(places) != distinct] = -1
     found = np.empty_like(ordered)
     found[origins] = places.take(np.cumsum(new, dtype=np.int64) - 1)  # torch.compile's numpy wants the type
     return torch.from_numpy(found)
-
-
-def _search_in_blocks(keys: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """The last key not above each query, or the first key where all are: (queries,) indices, or past the end.
-
-    Searched one by one, queries that are far from each other in the keys wait for memory at each step. Here one search
-    finds their blocks, in an array that fits into the cache, and all queries take the other steps together.
-    """
-    places = np.maximum(keys[::_BLOCK].copy().searchsorted(queries, side="right") - 1, 0) * _BLOCK
-    further, keys_there = np.empty_like(places), np.empty_like(queries)
-    step = _BLOCK // 2
-    while step:
-        np.add(places, step, out=further)
-        keys.take(further, mode="clip", out=keys_there)  # past the end: the last one, so `places` may end there
-        places += (keys_there <= queries) * step
-        step //= 2
-    return places
 
 
 def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

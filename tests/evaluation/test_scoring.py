@@ -36,6 +36,20 @@ def test_shared_beginnings(monkeypatch, batch_size):
     assert torch.is_grad_enabled()
 
 
+@pytest.mark.parametrize(("longest", "read"), [(9, 2), (4, 3)])
+def test_equal_rows_go_through_the_model_once(monkeypatch, longest, read):
+    model = RecurrentForCausalLM(RecurrentConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1)).eval()
+    rows = [np.array(row) for row in ([1, 2, 3, 4, 5, 6], [1, 7, 3], [1, 2, 3, 4, 5, 6])]
+    limit = ContextLimit(longest, overlap=2, exact=False)
+    (alone,) = score_rows(model, rows[:1], limit, batch_size=1, progress=False)
+    computed, score = [], model.score
+    monkeypatch.setattr(model, "score", lambda ids, mask, wanted: computed.append(len(ids)) or score(ids, mask, wanted))
+    found = score_rows(model, rows, limit, batch_size=1, progress=False)
+    assert alone.all()
+    assert found[0].tolist() == found[2].tolist() == alone.tolist()
+    assert sum(computed) == read
+
+
 @pytest.mark.parametrize("smoothing", ["absolute_discounting", "stupid_backoff"])
 def test_an_ngram_reads_rows_as_one_stream(monkeypatch, smoothing):
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
@@ -71,7 +85,7 @@ def test_places_of_unknown_words():
     for one in (tokenizer, generic):  # word by word, and by the places of tokens in the text
         encoded = encode_texts(one, texts)
         assert [text.unknown_words for text in encoded] == [(), ("zz",), (), ("yy", "xx"), (), ("zz",)]
-        assert [text.unknown_tokens for text in encoded] == [[], [1], [], [1, 4], [], [0]]
+        assert [text.unknown_tokens for text in encoded] == [(), (1,), (), (1, 4), (), (0,)]
         assert [text.words for text in encoded] == [0, 2, 2, 5, 0, 1]
     spelled = WordTokenizer.from_words(["a", "b"], unknown_words="spelled")
     assert [text.words for text in encode_texts(spelled, ["a ba", ""])] == [2, 0]
