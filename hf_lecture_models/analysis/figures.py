@@ -33,6 +33,8 @@ SMALL = 12
 """Points of the smallest letters of a picture: for many labels."""
 WIDTH = 6.5
 """Inches of a picture whose contents do not ask for more."""
+DOTS = 120
+"""Pixels of an inch, in a picture of pixels."""
 
 # Without these, two files of the same picture would differ.
 _METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -74,7 +76,7 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
         drawing = Figure(figsize=(width, height), layout="constrained")
         yield drawing.subplots(rows, panels)
         with staged_file(path) as stage:
-            drawing.savefig(stage, dpi=120, metadata=_METADATA.get(Path(path).suffix))
+            drawing.savefig(stage, dpi=DOTS, metadata=_METADATA.get(Path(path).suffix))
 
 
 @cache
