@@ -82,7 +82,8 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
 
 def _places(groups: list[str]) -> tuple[list[float], dict[str, float]]:
     """Return the row of each bar, and that of the name above each group."""
-    places, heads = [], {}
+    places: list[float] = []
+    heads: dict[str, float] = {}
     row = 0.0
     for group in groups:
         if group not in heads:

@@ -159,12 +159,13 @@ def add_legend(drawing: Any, width: float) -> float:
     letter = FONT_SIZE / 72
     labels = [shorten(label, width - 2 * _MARGIN - 5 * letter) for label in handles]
     column = max(map(text_width, labels)) + 4.8 * letter
-    columns = max(1, min(len(labels), int((width - 2 * _MARGIN) / column)))
+    # The last column has no space after it.
+    columns = max(1, min(len(labels), int((width - 2 * _MARGIN + 2 * letter) / column)))
     options: dict[str, Any] = {"ncols": columns, "frameon": False, "borderaxespad": 0.2, "fontsize": FONT_SIZE}
     legend = drawing.legend(handles.values(), labels, loc="upper center", **options)
     for text in legend.get_texts():
         text.set_parse_math(False)
-    return (1.72 * -(-len(labels) // columns) + 0.9) * letter
+    return (1.55 * -(-len(labels) // columns) + 0.9) * letter
 
 
 def text_width(text: str, size: float = FONT_SIZE, family: str | None = None, weight: str = "normal") -> float:

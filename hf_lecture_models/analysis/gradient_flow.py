@@ -226,4 +226,4 @@ def _draw_flows(flows: Mapping[str, GradientFlow], distances: Any, ranks: Any) -
         distances.plot(places, norms[places], label=name, **look, **mark)
         if flow.step_singular_values is not None:
             median = flow.step_singular_values.median(0).values
-            ranks.plot(range(1, len(median) + 1), median, **look)
+            ranks.plot(range(1, len(median) + 1), median, **look | mark | {"markevery": max(1, len(median) // 8)})
