@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, slide
+from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, WIDTH, slide
 
 Row = dict[str, dict[str, float]]
 """The "seconds" and "MiB" of a layer or model, by length."""
 
-HEIGHT = 5.2
+HEIGHT = 4.6
 BLACK, (BLUE, RED, GREEN, YELLOW, CYAN, PURPLE, GREY) = "black", COLOURS
 STYLES = {
     "dense, eager": (BLACK, "-"),
@@ -71,8 +71,8 @@ def draw_panel(axes: Any, rows: Mapping[str, Row], what: str) -> None:
     axes.grid(alpha=0.3)
     low, high = map(math.log10, axes.get_ylim())
     ends = [(max(line), line[max(line)]) for line in lines.values()]
-    # A label is as high as 1.15 letters, and the axes take about 0.8 of the height.
-    gap = (high - low) * 1.15 * FONT_SIZE / (72 * 0.8 * HEIGHT)
+    # A label is as high as 1.15 letters, and the axes take about 0.75 of the height.
+    gap = (high - low) * 1.15 * FONT_SIZE / (72 * 0.75 * HEIGHT)
     for name, end, place in zip(lines, ends, spread([math.log10(value) for _, value in ends], gap), strict=True):
         colour, style = STYLES[name]
         axes.annotate(
@@ -88,7 +88,7 @@ def draw_panel(axes: Any, rows: Mapping[str, Row], what: str) -> None:
 
 def save_picture(rows: Mapping[str, Row], path: Path) -> None:
     """Draw seconds and MiB of a layer's training against the length, from the record."""
-    caption = "forward + backward pass, 4 heads of 64, one CPU thread; * both sides"
-    with slide(path, "Cost of one attention layer", caption, width=8.0, height=HEIGHT, panels=2) as panels:
+    caption = "*: both sides; forward and backward pass, 4 heads of 64, one CPU thread"
+    with slide(path, "Cost of one attention layer", caption, WIDTH, 2 * HEIGHT, rows=2) as panels:
         for axes, what in zip(panels, ("seconds", "MiB"), strict=True):
             draw_panel(axes, rows, what)

@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.common import ROOT, commit, data_folder, is_committed, read_options, refuse_stopped, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, slide
+from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, WIDTH, slide
 from hf_lecture_models.evaluation.exposure import measure_exposure
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
@@ -156,7 +156,7 @@ def save_picture(models: dict[str, dict[str, Any]], path: Path) -> None:
     """Draw the mean exposure of each model against the repetitions, with standard errors."""
     title = "How well models remember a secret of their training text"
     caption = "mean exposure and its standard error; a part of WikiText-2 with secrets of four digits"
-    with slide(path, title, caption, 8.0, 5.0, legend=True) as axes:
+    with slide(path, title, caption, WIDTH, 4.6, legend=True) as axes:
         places = range(len(REPETITIONS))
         for number, (name, model) in enumerate(models.items()):
             rows = [model["exposure"][str(times)] for times in REPETITIONS]
@@ -166,13 +166,19 @@ def save_picture(models: dict[str, dict[str, Any]], path: Path) -> None:
             # Within a column the models are side by side, so that equal values stay visible.
             shifted = [place + 0.06 * (number - (len(models) - 1) / 2) for place in places]
             axes.errorbar(shifted, means, errors, label=name, **style)
-        for bits, label in ((math.log2(len(CANDIDATES)), "ranked first"), (math.log2(math.e), "not seen, by chance")):
+        first, chance = math.log2(len(CANDIDATES)), math.log2(math.e)
+        for bits in (first, chance):
             axes.axhline(bits, color="0.4", linestyle="--", linewidth=1)
-            axes.annotate(label, (places[-1] + 0.2, bits - 0.15), ha="right", va="top", fontsize=SMALL, color="0.3")
+        # No exposure is above the first line, and few of many repetitions are below the other.
+        for bits, label, side in (
+            (first + 0.2, "ranked first", "bottom"),
+            (chance - 0.15, "not seen, by chance", "top"),
+        ):
+            axes.annotate(label, (places[-1] + 0.2, bits), ha="right", va=side, fontsize=SMALL, color="0.3")
         axes.set_xticks(places, [str(times) for times in REPETITIONS])
         axes.set_xlabel("times that the secret stands in the training text")
         axes.set_ylabel("exposure (bits)")
-        axes.set_ylim(0, math.log2(len(CANDIDATES)) + 0.7)
+        axes.set_ylim(0, first + 1.2)
         axes.grid(axis="y")
 
 

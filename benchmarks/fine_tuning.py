@@ -38,7 +38,7 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models import LectureBertModel
-from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, WIDTH, slide
 from hf_lecture_models.hub.energy import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.tasks.metrics import compute, compute_all
@@ -369,10 +369,12 @@ def times(cells: Cells) -> str:
 def save_picture(cells: Cells, path: Path) -> None:
     """Draw each task's measure against the CPU seconds of training, a dot for each model, a line for the majority."""
     caption = "errors: standard errors of the seeds; a text has no most frequent answer, so SQuAD has no dashed line"
-    with slide(path, "Nine tasks, and what training costs", caption, 11.0, 10.0, 3, 3, legend=True) as axes:
-        for panel, title in zip(axes.flat, COLUMNS, strict=True):
+    with slide(path, "Nine tasks, and what training costs", caption, WIDTH, 13.0, 2, 5, legend=True) as axes:
+        *panels, empty = axes.flat
+        empty.axis("off")
+        for panel, title in zip(panels, COLUMNS, strict=True):
             _draw_task(panel, cells, title)
-        for panel in axes[-1]:
+        for panel in panels[-2:]:
             panel.set_xlabel("CPU seconds of training")
 
 

@@ -34,7 +34,7 @@ from benchmarks.common import (
     timed,
     write_results,
 )
-from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
 from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
@@ -119,7 +119,7 @@ def load(folder: str) -> tuple[Any, Any, dict[str, Any]]:
 def save_picture(lengths: Mapping[str, Any], path: str | os.PathLike[str], caption: str) -> None:
     """Draw each model's BLEU against the length of the source; the bars are intervals of 95 %."""
     models = list(next(iter(lengths.values()))["models"])
-    with slide(path, "BLEU against the length of the source", caption, 8.0, 5.0, legend=True) as axes:
+    with slide(path, "BLEU against the length of the source", caption, WIDTH, 4.6, legend=True) as axes:
         for number, model in enumerate(models):
             found = [one["models"][model] for one in lengths.values()]
             places = [place + 0.06 * (number - (len(models) - 1) / 2) for place in range(len(found))]

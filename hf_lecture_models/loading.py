@@ -158,7 +158,8 @@ def short_name(name: str) -> str:
     'models/no-folder'
     """
     path = Path(name)
-    return path.resolve().name if path.exists() else name
+    # A link has the name that the user gave it.
+    return Path(os.path.abspath(path)).name if path.exists() else name
 
 
 def short_names(names: Sequence[str]) -> list[str]:

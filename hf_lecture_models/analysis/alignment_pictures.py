@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, draw_weights, label_room, shorten, slide
+from hf_lecture_models.analysis.figures import FONT_SIZE, WIDTH, draw_weights, label_room, shorten, slide
 
 _MOST_WORDS = 40
 
@@ -41,8 +41,8 @@ def save_alignment(
     if max(rows, columns) > _MOST_WORDS:
         raise ValueError(f"a picture of {rows} against {columns} words cannot be read; give a shorter text")
     caption = f"{caption}: {' '.join(source)} → {' '.join(target)}"
-    width = max(6.0, 0.55 * columns + 2.0 + label_room(target) + 0.5 * label_room(source))
-    with slide(path, f"Alignment, {title}", caption, width, 0.55 * rows + 0.4 + 0.9 * label_room(source)) as axes:
+    width = max(5.0, 0.4 * columns + 1.4 + label_room(target) + 0.5 * label_room(source))
+    with slide(path, f"Alignment, {title}", caption, width, 0.4 * rows + 0.3 + 0.9 * label_room(source)) as axes:
         draw_weights(axes, weights, target, source, "gray", 1.0)
 
 
@@ -66,12 +66,12 @@ def save_patch_alignment(
     """
     if len(words) > _MOST_WORDS:
         raise ValueError(f"a picture of {len(words)} words cannot be read; give a shorter caption")
-    side, columns = round(weights.shape[1] ** 0.5), min(6, len(words))
+    side, columns = round(weights.shape[1] ** 0.5), min(4, len(words))
     grids, pixels = weights.unflatten(1, (side, side)).numpy(), np.asarray(image.convert("RGB"))
     rows = -(-len(words) // columns)
     caption = f"{caption}: {' '.join(words)}"
-    width = max(4.0, 2.0 * columns)
-    with slide(path, title, caption, width, 2.6 * rows, columns, rows) as grid:
+    width = max(4.0, WIDTH / 4 * columns)
+    with slide(path, title, caption, width, 2.3 * rows, columns, rows) as grid:
         axes = grid.flatten() if hasattr(grid, "flatten") else [grid]
         for one in axes:
             one.axis("off")

@@ -24,6 +24,7 @@ from hf_lecture_models.analysis.figures import (
     FONT_SIZE,
     LONGEST,
     SEQUENTIAL,
+    WIDTH,
     draw_weights,
     label_room,
     shorten,
@@ -152,12 +153,14 @@ def save_attention_map(
     """
     weights, tokens = maps.of(layer, head), maps.text.tokens
     _refuse_many(tokens)
-    size, room = max(2.6, 0.55 * len(tokens) + 0.4), label_room(tokens)
+    size, room = max(2.4, 0.4 * len(tokens)), label_room(tokens)
+    numbered = len(tokens) <= _MOST_NUMBERED
     title = f"Attention in %, {which_heads(maps, layer, head)}"
-    with slide(path, title, caption(model_name, tokens), size + 1.6 + 1.3 * room, size + 0.3 + 0.9 * room) as axes:
-        draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, float(weights.max()))
+    width = size + (0.6 if numbered else 1.5) + 1.5 * room
+    with slide(path, title, caption(model_name, tokens), max(5.0, width), size + 0.1 + 0.9 * room) as axes:
+        draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, float(weights.max()), bar=not numbered)
         axes.set_ylabel("this token attends to ...")
-        if len(tokens) <= _MOST_NUMBERED:
+        if numbered:
             _write_numbers(axes, weights)
 
 
@@ -192,7 +195,7 @@ def save_attention_of_word(
     weights, tokens = maps.of(layer, head)[position].tolist(), maps.text.tokens
     _refuse_many(tokens)
     title = f"To what “{tokens[position]}” attends, {which_heads(maps, layer, head)}"
-    with slide(path, title, caption(model_name, tokens), 8.0, 0.34 * len(tokens) + 0.9, legend=True) as axes:
+    with slide(path, title, caption(model_name, tokens), WIDTH, 0.34 * len(tokens) + 0.9, legend=True) as axes:
         places = list(range(len(tokens)))
         axes.barh(places, [100 * weight for weight in weights], color=COLOURS[0])
         axes.axvline(100 / len(tokens), color=COLOURS[1], linestyle="--", label="all tokens alike")
@@ -218,8 +221,8 @@ def save_all_heads(
         for column, one in enumerate(heads):
             picture[row * side : row * side + length, column * side : column * side + length] = one
     title = f"Attention in {'all layers and heads' if layer is None else f'the heads of layer {layer}'}"
-    cell = max(0.5, min(1.0, 9 / columns))
-    width, height = max(7.0, cell * columns + 1.2), cell * len(layers) + 0.7
+    cell = max(0.36, min(1.0, (WIDTH - 1.2) / columns))
+    width, height = max(WIDTH, cell * columns + 1.2), cell * len(layers) + 0.7
     with slide(path, title, caption(model_name, maps.text.tokens), width, height) as axes:
         axes.imshow(picture.numpy(), cmap=SEQUENTIAL, vmin=0, vmax=1, interpolation="nearest")
         axes.set_xticks([(i + 0.5) * side for i in range(columns)], range(1, columns + 1))

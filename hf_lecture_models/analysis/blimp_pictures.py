@@ -3,13 +3,25 @@
 
 import os
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
-from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, label_room, slide, text_width
+from hf_lecture_models.analysis.figures import (
+    COLOURS,
+    HATCHES,
+    LONGEST,
+    MARKERS,
+    SMALL,
+    WIDTH,
+    label_room,
+    shorten,
+    slide,
+    text_width,
+)
 
 _ROW = 0.23  # inches of a row of small letters
+_BARS = 3.8  # inches of the axes
 _CHANCE = 50.0
+_HEAD: Any = {"textcoords": "offset points", "weight": "bold", "parse_math": False, "annotation_clip": False}
 _TITLE, _CAPTION = "Accuracy by phenomenon", "BLiMP; dashed line: chance"
 
 
@@ -23,17 +35,20 @@ def save_blimp_picture(results: Mapping[str, Any], path: str | os.PathLike[str],
         title: written above, with the mean.
     """
     rows = sorted(results["paradigms"].items(), key=lambda item: (item[1]["phenomenon"], item[0]))
-    places = _places([row["phenomenon"] for _, row in rows])
+    places, heads = _places([row["phenomenon"] for _, row in rows])
     colours = dict(zip(sorted({row["field"] for _, row in rows}), COLOURS, strict=False))
-    names = [f"{row['phenomenon']}: {name}" if _first(rows, i) else name for i, (name, row) in enumerate(rows)]
+    names = [shorten(name, 1.5 * LONGEST, SMALL) for name, _ in rows]
     title = f"{title}: {100 * results['summary']['accuracy']:.1f} % on average"
-    width = 6.0 + max(text_width(name, SMALL) for name in names)
-    with slide(path, title, _CAPTION, width, 1.0 + _ROW * (places[-1] + 1), legend=True) as axes:
-        for field, colour in colours.items():
+    heads = {shorten(phenomenon, 1.5 * LONGEST, SMALL): place for phenomenon, place in heads.items()}
+    width = _BARS + max(text_width(name, SMALL, weight="bold") for name in (*names, *heads))
+    with slide(path, title, _CAPTION, max(WIDTH, width), 1.0 + _ROW * (places[-1] + 1), legend=True) as axes:
+        for (field, colour), hatch in zip(colours.items(), HATCHES, strict=False):
             mine = [(place, row) for place, (_, row) in zip(places, rows, strict=True) if row["field"] == field]
-            axes.barh(
-                [place for place, _ in mine], [100 * row["accuracy"] for _, row in mine], color=colour, label=field
-            )
+            look = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "label": field}
+            axes.barh([place for place, _ in mine], [100 * row["accuracy"] for _, row in mine], **look)
+        for phenomenon, place in heads.items():
+            # In the column of the names, which end at the axes.
+            axes.annotate(phenomenon, (0, place), (-8, 0), ha="right", va="center", fontsize=SMALL, **_HEAD)
         _finish(axes, places, names)
 
 
@@ -44,8 +59,10 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
         summaries: what `summarise` returns, by the model's name; at most seven.
     """
     names = ["all paradigms", *sorted({name for summary in summaries.values() for name in summary["phenomena"]})]
-    row = max(0.45, 0.14 * len(summaries))
-    with slide(path, _TITLE, _CAPTION, 6.0 + label_room(names), 0.9 + row * len(names), legend=True) as axes:
+    row = max(0.45, 0.1 * len(summaries))
+    with slide(
+        path, _TITLE, _CAPTION, max(WIDTH, _BARS + label_room(names)), 0.9 + row * len(names), legend=True
+    ) as axes:
         for number, (model, summary) in enumerate(summaries.items()):
             values = {"all paradigms": summary["accuracy"]} | summary["phenomena"]
             # Within a row the models are one below the other, so that equal values stay visible.
@@ -63,16 +80,18 @@ def save_blimp_comparison(summaries: Mapping[str, Mapping[str, Any]], path: str 
         _finish(axes, list(range(len(names))), names)
 
 
-def _places(groups: list[str]) -> list[float]:
-    """Return the row of each bar, with a gap between groups."""
-    places = [0.0]
-    for before, group in pairwise(groups):
-        places.append(places[-1] + (1.0 if group == before else 1.7))
-    return places
-
-
-def _first(rows: list[tuple[str, Any]], index: int) -> bool:
-    return index == 0 or rows[index - 1][1]["phenomenon"] != rows[index][1]["phenomenon"]
+def _places(groups: list[str]) -> tuple[list[float], dict[str, float]]:
+    """Return the row of each bar, and that of the name above each group."""
+    places: list[float] = []
+    heads: dict[str, float] = {}
+    row = 0.0
+    for group in groups:
+        if group not in heads:
+            heads[group] = row = row + 0.5 * bool(heads)
+            row += 1.0
+        places.append(row)
+        row += 1.0
+    return places, heads
 
 
 def _finish(axes: Any, places: list[Any], names: list[str]) -> None:

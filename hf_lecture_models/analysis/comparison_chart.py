@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, slide
+from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, WIDTH, slide
 
 # A point that is this many times the quartiles' distance above the upper quartile is outside the picture.
 _FAR = 3.0
 
 
 def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], title: str) -> None:
-    """Draw test bits per byte against the time of training, and the learning curves beside it.
+    """Draw test bits per byte against the time of training, and the learning curves below it.
 
     A curve's points that are far above all others (a first epoch, mostly) are outside the axes, and the caption says
     how many: they would press all other curves into one line.
@@ -32,11 +32,11 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
     """
     highest, hidden = highest_shown([bits for model in models for _, bits in model["curve"]])
     learns = any(model["curve"] for model in models)
-    caption = f"{'left: ' if learns else ''}bits per byte of the test text"
-    caption += "; right: of the validation text, as the networks learn" if learns else ""
+    caption = f"{'above: ' if learns else ''}bits per byte of the test text"
+    caption += "; below: of the validation text, as the networks learn" if learns else ""
     if hidden:
         caption += f"; {hidden} point{'s' if hidden > 1 else ''} above {highest:.2f} not shown"
-    with slide(path, title, caption, 11.0 if learns else 7.0, 4.6, 1 + learns, legend=True) as panels:
+    with slide(path, title, caption, WIDTH, 8.0 if learns else 4.2, rows=1 + learns, legend=True) as panels:
         reached, curves = panels if learns else (panels, panels)
         for number, model in enumerate(models):
             style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
@@ -49,9 +49,9 @@ def save_comparison(models: Sequence[Mapping[str, Any]], path: str | os.PathLike
                 curves.plot(*zip(*model["curve"], strict=True), linestyle=dash, markersize=5, **style)
         if hidden:
             curves.set_ylim(top=highest)
-        reached.set_ylabel("bits per byte (lower is better)")
         reached.set_xscale("log")
         for axes in (reached, curves):
+            axes.set_ylabel("bits per byte (lower is better)")
             axes.set_xlabel("seconds of training")
             axes.grid()
 

@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Figures as files: the style that all share, learning curves and tables. Needs matplotlib (extra `train`).
 
-All letters have 12 points or more at the printed size, which is the size of the file in inches: a picture of 8 inches
-that is shown 390 pixels wide has letters of 9 pixels. A caption, the title and the legend have strips of their own
-above and below the axes, so that none of them can cover another.
+All letters have 12 points or more at the printed size, which is the size of the file in inches. A picture of `WIDTH`
+that is shown 390 pixels wide, as on a telephone, has letters of 10 pixels or more; panels stand one below the other. A
+caption, the title and the legend have strips of their own above and below the axes, so that none of them can cover
+another.
 """
 
 import math
@@ -19,15 +20,21 @@ from hf_lecture_models.io.files import staged_file
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Paul Tol's "bright" scheme, whose colours differ for colour-blind eyes too."""
-MARKERS = "os^vDP*X"
+MARKERS = "os^vDP*X<>hp"
 """Markers of the first, second, ... row of a picture, which differ in print without colours too."""
 DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "//", "..", "\\\\", "xx", "++", "oo")
+"""Patterns of the first, second, ... part of a bar, whose colours are the same grey in print."""
 SEQUENTIAL = "YlGnBu"
 """ColorBrewer's yellow to blue, which darkens steadily and so keeps its order in grey."""
 FONT_SIZE = 14
 """Points of a slide's letters, which can be read where the picture is shown at half its width."""
 SMALL = 12
 """Points of the smallest letters of a picture: for many labels."""
+WIDTH = 6.5
+"""Inches of a picture whose contents do not ask for more."""
+DOTS = 120
+"""Pixels of an inch, in a picture of pixels."""
 
 # Without these, two files of the same picture would differ.
 _METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -69,7 +76,7 @@ def figure(path: str | os.PathLike[str], width: float, height: float, panels: in
         drawing = Figure(figsize=(width, height), layout="constrained")
         yield drawing.subplots(rows, panels)
         with staged_file(path) as stage:
-            drawing.savefig(stage, dpi=120, metadata=_METADATA.get(Path(path).suffix))
+            drawing.savefig(stage, dpi=DOTS, metadata=_METADATA.get(Path(path).suffix))
 
 
 @cache
@@ -152,12 +159,13 @@ def add_legend(drawing: Any, width: float) -> float:
     letter = FONT_SIZE / 72
     labels = [shorten(label, width - 2 * _MARGIN - 5 * letter) for label in handles]
     column = max(map(text_width, labels)) + 4.8 * letter
-    columns = max(1, min(len(labels), int((width - 2 * _MARGIN) / column)))
+    # The last column has no space after it.
+    columns = max(1, min(len(labels), int((width - 2 * _MARGIN + 2 * letter) / column)))
     options: dict[str, Any] = {"ncols": columns, "frameon": False, "borderaxespad": 0.2, "fontsize": FONT_SIZE}
     legend = drawing.legend(handles.values(), labels, loc="upper center", **options)
     for text in legend.get_texts():
         text.set_parse_math(False)
-    return (1.72 * -(-len(labels) // columns) + 0.9) * letter
+    return (1.55 * -(-len(labels) // columns) + 0.9) * letter
 
 
 def text_width(text: str, size: float = FONT_SIZE, family: str | None = None, weight: str = "normal") -> float:
@@ -208,14 +216,20 @@ def wrap(text: str, inches: float, size: float = FONT_SIZE, most: int = _MOST_LI
 
 
 def draw_weights(
-    axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, most: float
+    axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, most: float, bar: bool = True
 ) -> None:
-    """Draw weights (rows, columns) from 0 to `most` as colours, with a word beside each row and above each column."""
+    """Draw weights (rows, columns) from 0 to `most` as colours, with a word beside each row and above each column.
+
+    Args:
+        bar: draw the bar that explains the colours; one cell with its number needs none.
+    """
     rows, columns = ([shorten(word, LONGEST) for word in words] for words in (rows, columns))
     mesh = axes.pcolormesh(weights.numpy(), cmap=colours, vmin=0, vmax=most)
     words_on_top(axes, [place + 0.5 for place in range(len(columns))], columns)
     axes.set_yticks([place + 0.5 for place in range(len(rows))], rows, parse_math=False)
     axes.invert_yaxis()
+    if not bar:
+        return
     # Of the axes' width the bar takes as much as its labels need; the cells are squares by the size of the figure.
     width = axes.figure.get_size_inches()[0]
     axes.figure.colorbar(mesh, ax=axes, fraction=0.25 / width, pad=0.15 / width, aspect=14, format="{x:.0%}")
@@ -235,7 +249,7 @@ def words_on_top(axes: Any, places: Sequence[float], words: Sequence[str]) -> No
 def save_learning_curve(
     history: Sequence[Mapping[str, Any]],
     path: str | os.PathLike[str],
-    width: float = 7.0,
+    width: float = WIDTH,
     height: float = 4.5,
     title: str = "learning curve",
 ) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
 from hf_lecture_models.analysis.text_inputs import TextInput, text_input
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
@@ -183,7 +183,7 @@ def untrained(model: Any, seed: int = 0) -> Any:
 
 
 def save_gradient_flow(flows: Mapping[str, GradientFlow], path: str | os.PathLike[str], caption: str) -> None:
-    """Draw |∂h_L/∂u_l| against the distance L - l, and the singular values of one step of recurrent networks beside it.
+    """Draw |∂h_L/∂u_l| against the distance L - l, and the singular values of one step of recurrent networks below.
 
         flow = measure_gradient_flow(model, tokenizer, text)
         fresh = measure_gradient_flow(untrained(model), tokenizer, text)
@@ -201,7 +201,7 @@ def save_gradient_flow(flows: Mapping[str, GradientFlow], path: str | os.PathLik
         raise ValueError(f"nothing to draw in {path}: give the gradient flow of one model at least")
     steps = any(flow.step_singular_values is not None for flow in flows.values())
     title = "How much the last state depends on a word, by distance" + (", and one step's Jacobian" if steps else "")
-    with slide(path, title, caption, 11.0 if steps else 8.0, 5.0, 2 if steps else 1, legend=True) as panels:
+    with slide(path, title, caption, WIDTH, 8.4 if steps else 4.6, rows=1 + steps, legend=True) as panels:
         distances = panels[0] if steps else panels
         _draw_flows(flows, distances, panels[1] if steps else None)
         distances.set_yscale("log")
@@ -226,4 +226,4 @@ def _draw_flows(flows: Mapping[str, GradientFlow], distances: Any, ranks: Any) -
         distances.plot(places, norms[places], label=name, **look, **mark)
         if flow.step_singular_values is not None:
             median = flow.step_singular_values.median(0).values
-            ranks.plot(range(1, len(median) + 1), median, **look)
+            ranks.plot(range(1, len(median) + 1), median, **look | mark | {"markevery": max(1, len(median) // 8)})

@@ -16,6 +16,7 @@ from hf_lecture_models.analysis.figures import (
     COLOURS,
     MARKERS,
     SMALL,
+    WIDTH,
     figure,
     finish_slide,
     save_table,
@@ -29,6 +30,7 @@ _AROUND = ((7, 0), (-7, 0), (6, 9), (-6, 9), (6, -9), (-6, -9), (0, 11), (0, -11
 _PLACES = [(float(x * r), float(y * r)) for r in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18) for x, y in _AROUND]
 _FAR = 16.0  # points of the page, from which on a line joins a label and its point
 _LONGEST = 2.0  # inches of a label
+_SPACE = 0.3 * SMALL  # points of the page between labels side by side
 _OUTSIDE = 1e6  # the cost of a label outside the axes, which is worse than any overlap
 Box = tuple[float, float, float, float]
 
@@ -79,7 +81,7 @@ def save_neighbour_map(
     places = dict(zip(dots, points.tolist(), strict=True))
     measure = "vectors of length 1" if metric == "cosine" else "vectors"
     caption = f"{which} {measure} on two principal components; large, bold: words that were asked for"
-    with figure(path, width=10.0, height=8.0) as axes:
+    with figure(path, WIDTH, height=8.0) as axes:
         axes.set_xlabel(f"first principal component ({shares[0]:.0%} of the variance)")
         axes.set_ylabel(f"second principal component ({shares[1]:.0%} of the variance)")
         axes.margins(x=0.15, y=0.08)
@@ -125,8 +127,14 @@ def _write_labels(axes: Any, places: dict[tuple[int, ...], list[float]], dots: d
     weights = ["bold" if dot.asked else "normal" for dot in dots.values()]
     widths = [72 * text_width(d.label, SMALL, weight=w) for d, w in zip(dots.values(), weights, strict=True)]
     offsets = free_places(on_page, widths, tuple(inside))
+    line: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 1, "shrinkB": 2}
+    for (ids, dot), offset in zip(dots.items(), offsets, strict=True):
+        if math.hypot(*offset) > _FAR:
+            arrow = line | {"color": dot.colour}
+            axes.annotate("", places[ids], offset, textcoords="offset points", arrowprops=arrow)
+    # All labels are above all lines, which they interrupt.
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
     for (ids, dot), (x, y), weight in zip(dots.items(), offsets, weights, strict=True):
-        line = {"arrowstyle": "-", "color": dot.colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 2}
         axes.annotate(
             dot.label,
             places[ids],
@@ -138,7 +146,7 @@ def _write_labels(axes: Any, places: dict[tuple[int, ...], list[float]], dots: d
             fontweight=weight,
             color="black",
             parse_math=False,
-            arrowprops=line if math.hypot(x, y) > _FAR else None,
+            bbox=ground,
         )
 
 
@@ -169,7 +177,8 @@ def free_places(
 
 
 def _box(point: Sequence[float], place: tuple[float, float], width: float) -> Box:
-    # A line is 1.2 times as high as its letters.
+    # A line is 1.2 times as high as its letters, and a space follows a label.
+    width += _SPACE
     height, (x, y) = 1.2 * SMALL, (point[0] + place[0], point[1] + place[1])
     left = x if place[0] > 0 else x - width if place[0] < 0 else x - width / 2
     return left, y - height / 2, left + width, y + height / 2

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hf_lecture_models.analysis.figures import COLOURS, MARKERS, slide
+from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
 
 
 def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], caption: str) -> None:
@@ -30,7 +30,7 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
             raise ValueError(f"{row['title']} has a perplexity, gain or error that is not finite, so it has no place")
     families = list(dict.fromkeys(row["family"] for row in rows))
     title = "Do better language models predict people better?"
-    with slide(path, title, caption, width=9.0, height=5.5, legend=True) as axes:
+    with slide(path, title, caption, WIDTH, height=4.6, legend=True) as axes:
         for number, row in enumerate(rows):
             axes.errorbar(
                 [row["perplexity"]],
@@ -43,6 +43,6 @@ def save_reading_times(rows: Sequence[Mapping[str, Any]], path: str | os.PathLik
                 markersize=9,
             )
         axes.axhline(0, color="0.4", linestyle="--", linewidth=1)
-        axes.set_xlabel("perplexity of the words that are compared (lower is better)")
+        axes.set_xlabel("perplexity of the compared words (lower is better)")
         axes.set_ylabel("gain per word (1/1000 nat)")
         axes.grid()

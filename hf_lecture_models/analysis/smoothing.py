@@ -15,12 +15,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_lecture_models.analysis.figures import COLOURS, FONT_SIZE, LONGEST, label_room, shorten, slide
+from hf_lecture_models.analysis.figures import (
+    COLOURS,
+    HATCHES,
+    LONGEST,
+    SMALL,
+    WIDTH,
+    label_room,
+    shorten,
+    slide,
+    text_width,
+)
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 _MOST_GROUPS = 6
 # In print without colours the groups still differ; the two of most probability, the first and the last, mostly do so.
-_HATCHES = ("", "//", "", "\\\\", "..", "xx")
 _DARK = (COLOURS[0], COLOURS[2], COLOURS[5])
 
 
@@ -151,16 +160,19 @@ def save_smoothing(groups: Mapping[str, Sequence[WordGroup]], path: str | os.Pat
             f"{len(first)} groups of words do not make a picture; give 0 to {_MOST_GROUPS - 1} words of context"
         )
     labels = [f"{part.name} ({len(part.words):,})" for part in first]
-    width = 9.0 + label_room(groups)
+    room = label_room(groups) + 0.5
+    width = max(WIDTH, 4.0 + room)
+    # A share is written where it fits into its part of the bar.
+    least = (text_width("0.00", SMALL) + 0.06) / (width - room)
     title = "Where the probability of the next word goes"
     with slide(path, title, caption, width, 0.55 * len(groups) + 0.6, legend=True) as axes:
         for row, parts in enumerate(groups.values()):
             left = 0.0
-            for colour, hatch, label, part in zip(COLOURS, _HATCHES, labels, parts, strict=False):
+            for colour, hatch, label, part in zip(COLOURS, HATCHES, labels, parts, strict=False):
                 look = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "label": label}
                 axes.barh(row, part.share, left=left, height=0.7, **look)
-                if part.share >= 0.07:
-                    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
+                if part.share >= least:
+                    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL}
                     style["bbox"] = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
                     ink = "white" if colour in _DARK else "black"
                     axes.text(left + part.share / 2, row, f"{part.share:.2f}", color=ink, **style)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.images import has_image_name
+from hf_lecture_models.data.images import has_image_name, is_binary
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prediction import Predictor
@@ -44,7 +44,7 @@ def run(
         raise ValueError(f"{folders[0]} is a folder: name text files")
     is_json = jsonl or predictor.form.needs_json
     reads_images = "image" in predictor.form.fields
-    images = [file for file in files if reads_images and has_image_name(file)]
+    images = [file for file in files if reads_images and (has_image_name(file) or is_binary(file))]
     tables = [file for file in files if _is_table(file, is_json, jsonl)]
     if fields and not tables:
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")

@@ -31,6 +31,7 @@ SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", "
 # The parts of the digits, whose order is shuffled with a fixed seed.
 _DIGITS_PARTS = {"train": slice(0, 1297), "validation": slice(1297, 1497), "test": slice(1497, None)}
 _IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
+_IDX = b"\0\0\x08"  # the first bytes of both
 _LARGEST_SIDE = 2**14
 _PIECE = 2**20
 # Modes of pixels with more than eight bits, which Pillow would clip.
@@ -137,7 +138,7 @@ def _read_file(name: str, recipe: ImageFilesRecipe, part: str, labels: bool) -> 
         assert rows is not None
         rows.columns["image"] = [beside(path, image) for image in rows.columns["image"]]
         return rows
-    if has_image_name(path.name) and not labels:
+    if not labels and (has_image_name(path.name) or (is_binary(path) and not _first_bytes(path).startswith(_IDX))):
         return Rows({"image": [str(path)]}, [(name, 1)])
     return _read_idx(name, path, labels)
 
@@ -186,6 +187,20 @@ def has_image_name(name: str) -> bool:
     (True, False)
     """
     return Path(name).suffix.lower() in SUFFIXES
+
+
+def is_binary(path: str | Path) -> bool:
+    """Return whether a file holds no text, as images and IDX files do, whatever its name: an early byte is zero."""
+    return b"\0" in _first_bytes(path)
+
+
+def _first_bytes(path: str | Path) -> bytes:
+    """Return the first bytes of a file, in a file that ends in .gz the unpacked ones; none if it cannot be read."""
+    try:
+        with gzip.open(path) if str(path).endswith(".gz") else open(path, "rb") as file:
+            return file.read(512)
+    except (OSError, EOFError, zlib.error):
+        return b""
 
 
 def is_image(path: Path) -> bool:

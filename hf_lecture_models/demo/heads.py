@@ -18,6 +18,7 @@ from hf_lecture_models.demo.head_rendering import (
     render_tags,
 )
 from hf_lecture_models.demo.images import data_url, decoded_image
+from hf_lecture_models.tasks.inputs import TooManyTokensError
 from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.task import PredictionOptions
 
@@ -46,7 +47,12 @@ def predictor_of(loaded: LoadedModel, top_k: int | None = None) -> Predictor:
 def _predict(loaded: LoadedModel, row: Mapping[str, Any], top_k: int | None = None) -> Sequence[Mapping[str, Any]]:
     predictor = predictor_of(loaded, top_k)
     predictor.task.check_fields(row)
-    return predictor.predict([row])[0]
+    try:
+        return predictor.predict([row])[0]
+    except TooManyTokensError as error:
+        # The page has no options that cut it.
+        message = f"the text has {error.tokens} tokens, and {loaded.name} reads {error.longest} at most: shorten it"
+        raise ValueError(message) from error
 
 
 def see_classes(loaded: LoadedModel, text: str, pair: str) -> str:

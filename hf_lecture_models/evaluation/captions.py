@@ -171,8 +171,10 @@ def align_patches(model: Any, tokenizer: Any, pixel_values: Tensor, ids: Sequenc
         ids: the tokens of the caption.
 
     Raises:
-        ValueError: as `patch_attention` and `on_patches`.
+        ValueError: the caption is empty; or as `patch_attention` and `on_patches`.
     """
+    if not len(ids):
+        raise ValueError("the caption of this image is empty, so no word attends to a patch")
     (weights,) = patch_attention(model, pixel_values, [ids])
     grids = on_patches(weights)  # (layers, heads, tokens, rows, columns)
     rows, columns = grids.shape[-2:]

@@ -11,6 +11,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +29,8 @@ _state = {"others_hidden": False, "off": 0}
 
 class ProgressBar(tqdm):
     """A bar of tqdm on a terminal; elsewhere a line after five seconds, and one every thirty seconds from then on.
+
+    A thread writes these lines where a single step takes longer.
 
     >>> [step for step in ProgressBar(["a", "b"], desc="counting")]
     ['a', 'b']
@@ -50,7 +54,10 @@ class ProgressBar(tqdm):
             delay = FIRST_AFTER
         else:
             options = {"dynamic_ncols": True, "leave": None} | options
+        self.closed, self.written_at = threading.Event(), 0.0
         super().__init__(iterable, file=sys.stderr, disable=not shown or is_switched_off(), delay=delay, **options)
+        if not (self.on_terminal or self.disable):
+            threading.Thread(target=watch, args=(weakref.ref(self), self.closed), daemon=True).start()
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the items, each counted after its turn."""
@@ -68,7 +75,7 @@ class ProgressBar(tqdm):
         """Draw the bar, or write a line."""
         if self.on_terminal:
             return super().display(msg, pos)
-        self.mininterval, self.written = LINES_EVERY, self.n
+        self.mininterval, self.written, self.written_at = LINES_EVERY, self.n, self._time()
         self.fp.write(f"{self!s}\n" if msg is None else f"{msg}\n")
         self.fp.flush()
         return True
@@ -78,15 +85,38 @@ class ProgressBar(tqdm):
         if self.on_terminal or self.disable:
             super().close()
             return
-        if self.written not in (None, self.n):
-            self.display()
-        self.disable = True
+        self.closed.set()
+        with self.get_lock():
+            if self.written not in (None, self.n):
+                self.display()
+            self.disable = True
         self._decr_instances(self)
+
+    def write_if_late(self) -> float:
+        """Write a line if none was written for thirty seconds, or ever; return the seconds until the next is due."""
+        with self.get_lock():
+            passed = LINES_EVERY if self.written is None else self._time() - self.written_at
+            if passed < LINES_EVERY:
+                return LINES_EVERY - passed
+            if not self.disable:
+                self.display()
+            return LINES_EVERY
 
     def clear(self, nolock: bool = False) -> None:
         """Remove the bar from the terminal; lines of a log stay."""
         if self.on_terminal:
             super().clear(nolock)
+
+
+def watch(reference: weakref.ref[ProgressBar], closed: threading.Event) -> None:
+    """Let a bar write its late lines, until it is closed or nobody uses it any more."""
+    due = FIRST_AFTER
+    while not closed.wait(due):
+        bar = reference()
+        if bar is None:
+            return
+        due = bar.write_if_late()
+        del bar
 
 
 def is_switched_off() -> bool:

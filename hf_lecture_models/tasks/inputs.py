@@ -13,6 +13,21 @@ Example = dict[str, list[int]]
 """A tokenizer's output for one text or pair: `input_ids` and the like."""
 
 
+class TooManyTokensError(ValueError):
+    """An input has more tokens than the model reads.
+
+    >>> print(TooManyTokensError("a.txt, line 3", 20, 16))
+    a.txt, line 3 has 20 tokens, more than the model's longest input; --max_length 16 cuts what is longer
+    """
+
+    def __init__(self, where: str, tokens: int, longest: float) -> None:
+        self.tokens, self.longest = tokens, longest
+        super().__init__(
+            f"{where} has {tokens} tokens, more than the model's longest input; --max_length {longest} cuts what is "
+            "longer"
+        )
+
+
 def encode_inputs(
     model: Any,
     tokenizer: Any,
@@ -30,9 +45,9 @@ def encode_inputs(
         options: further arguments of the tokenizer's call.
 
     Raises:
-        ValueError: a row is too long for the model and `max_length` is None; `max_length` is too long for it; a row has
-            no tokens, such as an empty text without special tokens; or the tokenizer belongs to another model, or has
-            no padding token.
+        TooManyTokensError: a row is too long for the model and `max_length` is None.
+        ValueError: `max_length` is too long for the model; a row has no tokens, such as an empty text without special
+            tokens; or the tokenizer belongs to another model, or has no padding token.
     """
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
@@ -46,10 +61,7 @@ def encode_inputs(
         if not ids:
             raise ValueError(f"{data.where(index)} has no token, its text is {texts[index]!r}; leave it out")
         if len(ids) > longest:
-            raise ValueError(
-                f"{data.where(index)} has {len(ids)} tokens, more than the model's longest input; "
-                f"--max_length {longest} cuts what is longer"
-            )
+            raise TooManyTokensError(data.where(index), len(ids), longest)
     return encoded
 
 

@@ -298,6 +298,14 @@ def test_images(run: Any, tmp_path: Path) -> None:
     assert (status, [line.split("\t")[0] for line in out.splitlines()]) == (0, [one["label"] for one in expected])
     assert run("predict", tmp_path / "model", tmp_path / "images") == (0, out, ""), "a folder of images"
     assert run("predict", tmp_path / "model", *paths) == (0, out, ""), "the images themselves"
+    unnamed = [path.rename(path.with_suffix("")) for path in paths]
+    named = out.replace(".png", "")
+    assert run("predict", tmp_path / "model", *unnamed) == (0, named, ""), "whatever their names"
+    (tmp_path / "half").write_bytes(unnamed[0].read_bytes()[:30])
+    status, _, err = run("predict", tmp_path / "model", tmp_path / "half")
+    assert status
+    assert "half cannot be read as an image" in err
+    paths = [path.rename(path.with_suffix(".png")) for path in unnamed]
     (tmp_path / "list.txt").write_text("\ufeff" + "\r\n".join(map(str, paths)), encoding="utf-8")
     assert run("predict", tmp_path / "model", tmp_path / "list.txt") == (0, out, ""), "their paths, as Windows has them"
     status, out, err = run("predict", tmp_path / "model", paths[0], "--columns.image", "photo")

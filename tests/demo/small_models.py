@@ -5,7 +5,13 @@ from typing import Any
 
 import torch
 
+from hf_lecture_models.base.image_texts import ImageTextProcessor
 from hf_lecture_models.demo.answers import LoadedModel
+from hf_lecture_models.models.graves import GravesConfig, GravesForSequencePrediction
+from hf_lecture_models.models.image_captioning import (
+    ImageCaptioningConfig,
+    ImageCaptioningForConditionalGeneration,
+)
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.vit import LectureViTConfig, LectureViTForImageClassification
 from hf_lecture_models.tasks.images import make_image_processor
@@ -59,6 +65,24 @@ def translator() -> LoadedModel:
     return LoadedModel("translator", *small_translator.make_translator("ours"))
 
 
+def captioner(seed: int = 4) -> LoadedModel:
+    """A model that describes images of 16 x 16 pixels; with the seed 0 it writes nothing."""
+    torch.manual_seed(seed)
+    words = WordTokenizer.train(TEXTS, add_bos_token=False, add_eos_token=True, progress=False)
+    ids = {"pad_token_id": words.pad_token_id, "decoder_start_token_id": words.pad_token_id}
+    shape = {"hidden_size": 12, "num_hidden_layers": 1, "decoder_layers": 1, "num_attention_heads": 2}
+    shape |= {"intermediate_size": 8, "image_size": 16, "patch_size": 8, "max_position_embeddings": 8}
+    config = ImageCaptioningConfig(**shape, **ids, vocab_size=len(words), eos_token_id=words.eos_token_id)
+    processor = ImageTextProcessor(make_image_processor(16, 3), words)
+    return LoadedModel("captioner", ImageCaptioningForConditionalGeneration(config).eval(), processor)
+
+
+def writer() -> LoadedModel:
+    """A model of pen strokes."""
+    torch.manual_seed(0)
+    return LoadedModel("writer", GravesForSequencePrediction(GravesConfig(hidden_size=4)).eval(), None)
+
+
 MODELS = {
     "classifier": classifier,
     "tagger": tagger,
@@ -67,4 +91,6 @@ MODELS = {
     "vit": image_classifier,
     "trigram": trigram,
     "translator": translator,
+    "captioner": captioner,
+    "writer": writer,
 }

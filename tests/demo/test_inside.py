@@ -30,6 +30,7 @@ from hf_lecture_models.models.graves import GravesConfig, GravesForSequencePredi
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
+from tests.demo.small_models import captioner
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 from tests.tasks.test_image_captioning import train, write_captions
 
@@ -124,6 +125,8 @@ def test_a_caption_comes_with_the_patches_of_its_words(tmp_path):
     assert "<svg" in drawn(patches)
     with pytest.raises(ValueError, match="there is no image yet"):
         see_caption(loaded, None, 1)
+    with pytest.raises(ValueError, match="the caption of this image is empty"):
+        see_caption(captioner(seed=0), image.convert("RGB"), 1)
     gradio = pytest.importorskip("gradio")
     tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
     assert tabs == ["Caption"]

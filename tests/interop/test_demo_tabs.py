@@ -16,6 +16,8 @@ pytestmark = pytest.mark.slow
 need("gradio")
 # A tab, its button and where its answer appears; the last five are in the tab Inside.
 TABS = {
+    "Caption": ("caption", "#patches img.picture"),
+    "Draw": ("draw", "#drawings img.picture"),
     "Images": ("classify-image", "#image-classes table"),
     "Classify": ("classify", "#classes table"),
     "Tag": ("tag", "#tags .piece"),
@@ -107,8 +109,9 @@ def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_
     problems = {}
     for name, (button, answer) in TABS.items():
         open_tab(view, name)
-        if name == "Images":
-            view.set_input_files("#classified-image", tmp_path / "image.png")
+        if name in ("Images", "Caption"):
+            field = "#classified-image" if name == "Images" else "#captioned-image"
+            view.set_input_files(field, tmp_path / "image.png")
         view.click(f"#button-{button}")
         view.wait_for_selector(answer)
         view.wait_for_function(_AT_REST)

@@ -3,6 +3,8 @@
 
 import io
 import logging
+import threading
+import weakref
 
 import pytest
 from transformers.utils import logging as transformers_logging
@@ -52,6 +54,48 @@ def test_a_log_has_a_line_after_five_seconds_and_then_one_in_thirty(clock, capsy
     assert out == ""
     assert [line.split()[1] for line in lines] == ["5%", "35%", "65%", "95%", "100%"]
     assert all(line.startswith("counting: ") and "\r" not in line for line in lines)
+
+
+class Waiting:
+    """In place of the event that a bar is closed: seconds pass, and at last it is."""
+
+    def __init__(self, clock, times):
+        self.clock, self.times, self.waited = clock, times, []
+
+    def wait(self, seconds):
+        self.clock.now += seconds
+        self.waited.append(seconds)
+        return len(self.waited) > self.times
+
+
+def test_a_log_has_lines_during_a_long_step(clock, capsys):
+    with ProgressBar(total=9, desc="counting") as bar:
+        progress.watch(weakref.ref(bar), Waiting(clock, 1))
+        clock.now -= 10  # 20 seconds after the first line
+        bar.update(5)
+        assert capsys.readouterr().err.splitlines() == ["counting:   0% 0/9 [00:05<?, ?it/s]"]
+        progress.watch(weakref.ref(bar), waiting := Waiting(clock, 3))
+        assert waiting.waited == [5.0, 5.0, 30.0, 30.0]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("[")[1].split("<")[0] for line in lines] == ["00:35", "01:05"]
+    assert all(" 5/9 " in line for line in lines)
+    progress.watch(weakref.ref(bar), Waiting(clock, 3))
+    assert capsys.readouterr().err == "", "it is closed"
+
+
+def test_a_thread_watches_a_log_alone_until_the_bar_is_closed(clock, monkeypatch):
+    def watchers():
+        return [one for one in threading.enumerate() if getattr(one, "_target", None) is progress.watch]
+
+    with ProgressBar(total=9):
+        [thread] = watchers()
+        assert thread.daemon
+    thread.join(timeout=60)
+    assert not thread.is_alive()
+    ProgressBar(total=9, shown=False)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    ProgressBar(total=9).close()
+    assert watchers() == []
 
 
 def test_a_short_run_shows_nothing(clock, capsys, monkeypatch):
