@@ -39,11 +39,13 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 def _attention_cases(generator: torch.Generator) -> list[Case]:
     cases = []
-    for batch, heads, seq, keys, size in ((1, 1, 2, 2, 2), (1, 2, 3, 3, 4), (2, 2, 4, 6, 5), (2, 3, 5, 5, 2)):
-        # A query attends to its own place, but not to the one after it, and to others at random.
+    for batch, heads, seq, keys, size in ((1, 1, 2, 3, 2), (1, 2, 3, 5, 4), (2, 2, 4, 6, 5), (2, 3, 5, 5, 2)):
+        # A query attends to its own place, but not to the one after it, and to others at random. Each key is attended
+        # to, so that a softmax over the wrong axis is not NaN, which would give no hint.
         place = torch.arange(seq)
         mask = uniform(generator, batch, 1, seq, keys) < 0.5
         mask[:, :, place, place] = True
+        mask[:, :, 0, seq:] = True
         mask[:, :, place, (place + 1) % keys] = False
         shapes = {"q": seq, "k": keys, "v": keys}
         case = {name: normal(generator, batch, heads, length, size) for name, length in shapes.items()}

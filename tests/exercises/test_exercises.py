@@ -144,6 +144,16 @@ def test_the_first_wrong_input_is_named_with_the_largest_difference():
     assert verdict.problem.endswith("h is off by at most 0.25, at [0, 1]")
 
 
+def test_a_softmax_over_the_wrong_axis_has_its_hint_with_infinite_scores_too():
+    def attend(q, k, v, mask):
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+        return scores.softmax(-2) @ v
+
+    verdict = check(EXERCISES["attention"], attend)
+    assert verdict.case[0] == 1
+    assert verdict.hint.startswith("the softmax runs over the queries")
+
+
 def test_a_slip_is_named_though_another_input_fails():
     """A hint needs the same results wherever there are any, and at the first wrong input."""
     slip = LSTM.slips[0]
