@@ -491,7 +491,8 @@ def lecture_map() -> Iterator[str]:
         name: model["input"]["1"]["context cosine"]
         for name, model in record("feed_forward_neighbours")["models"].items()
     }
-    assert rare["free"] == record("feed_forward_neighbours")["random words"]["1"]["context cosine"]
+    chance = record("feed_forward_neighbours")["random words"]["1"]["context cosine"]
+    assert rare["free"] == pytest.approx(chance, abs=0.003), "less than a standard error"
     yield f"words seen once: {rare['one vector']} from one vector, {rare['free']} free, as random words"
     yield (
         f"{against_torch('adaptive', 'float32'):.2f} times the speed of torch's full "
