@@ -285,6 +285,17 @@ def score_rows(
             results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
             jobs += windows(length, limit.longest, limit.overlap, index)
+    _score_windows(model, rows, jobs, batch_size, results, progress)
+    for index, before, shared in neighbours:
+        if shared > 1 and (len(rows[index]) <= limit.longest or shared == len(rows[index])):
+            results[index][: shared - 1] = results[before][: shared - 1]
+    return results
+
+
+def _score_windows(
+    model: Any, rows: list[np.ndarray], jobs: list[Window], batch_size: int, results: list[np.ndarray], progress: bool
+) -> None:
+    """Write the scores of all windows into the results of their rows."""
     bar = ProgressBar(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", shown=progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
@@ -294,10 +305,6 @@ def score_rows(
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
         bar.update(sum(map(len, batch)))
     bar.close()
-    for index, before, shared in neighbours:
-        if shared > 1 and (len(rows[index]) <= limit.longest or shared == len(rows[index])):
-            results[index][: shared - 1] = results[before][: shared - 1]
-    return results
 
 
 def _score_joined(model: Any, rows: list[np.ndarray], limit: ContextLimit, progress: bool) -> list[np.ndarray]:

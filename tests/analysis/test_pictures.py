@@ -274,8 +274,9 @@ def test_faults_are_found(tmp_path, monkeypatch):
         axes.text(0.5, 0.5, "one")
         axes.text(0.5, 0.5, "two")
         axes.figure.text(0.99, 0.1, "outside")
+        axes.figure.text(-0.02, 0.2, "left")
         axes.figure.text(0.1, 0.98, "small", fontsize=9, va="top")
-    assert saved == [(["'small' has 9 points", "'outside' is cut", "'one' covers 'two'"], 4)]
+    assert saved == [(["'small' has 9 points", "'outside' is cut", "'left' is cut", "'one' covers 'two'"], 4)]
 
 
 def test_long_texts_are_divided_or_cut_with_an_ellipsis():
