@@ -259,8 +259,7 @@ def score_rows(
 ) -> list[np.ndarray]:  # fmt: skip
     """Return ln p of each token but the first, given those before it in its window: per row (len(row) - 1,) float64.
 
-    A beginning that two rows share is scored once: rounding must not separate equal probabilities, and the hypotheses
-    of an n-best list, for example, share most of theirs.
+    A beginning that two rows share is scored once; the hypotheses of an n-best list, for example, share most of theirs.
     A model that scores joined rows (`score_joined`: an n-gram) looks all of them up together, whatever `batch_size`.
 
     Args:
@@ -275,27 +274,14 @@ def score_rows(
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
     neighbours = _shared_beginnings(rows, first)
-    for index, _, shared in neighbours:
-        length = len(rows[index])
-        if shared == length:  # equal rows go through the model once
-            continue
-        if length <= limit.longest:
-            jobs.append(Window(index, 0, length, scored_from=max(first[index], shared)))
+    # Equal rows go through the model once: rounding must not separate equal probabilities.
+    for index, shared in [(index, shared) for index, _, shared in neighbours if shared < len(rows[index])]:
+        if len(rows[index]) <= limit.longest:
+            jobs.append(Window(index, 0, len(rows[index]), scored_from=max(first[index], shared)))
         elif limit.carries_state:
             results[index] = score_with_state(model, rows[index], limit.longest, progress=False)
         else:
-            jobs += windows(length, limit.longest, limit.overlap, index)
-    _score_windows(model, rows, jobs, batch_size, results, progress)
-    for index, before, shared in neighbours:
-        if shared > 1 and (len(rows[index]) <= limit.longest or shared == len(rows[index])):
-            results[index][: shared - 1] = results[before][: shared - 1]
-    return results
-
-
-def _score_windows(
-    model: Any, rows: list[np.ndarray], jobs: list[Window], batch_size: int, results: list[np.ndarray], progress: bool
-) -> None:
-    """Write the scores of all windows into the results of their rows."""
+            jobs += windows(len(rows[index]), limit.longest, limit.overlap, index)
     bar = ProgressBar(total=sum(map(len, jobs)), unit="token", unit_scale=True, desc="scoring", shown=progress)
     # Neighbours in length make batches with little padding.
     for batch in _batches(sorted(jobs, key=len), batch_size, _MAX_LOGITS // _logits_per_token(model)):
