@@ -291,6 +291,10 @@ def score_rows(
             results[window.row][window.scored_from - 1 : window.stop - 1] = scored
         bar.update(sum(map(len, batch)))
     bar.close()
+    for index, before, shared in neighbours:
+        if shared > 1 and (len(rows[index]) <= limit.longest or shared == len(rows[index])):
+            results[index][: shared - 1] = results[before][: shared - 1]
+    return results
 
 
 def _score_joined(model: Any, rows: list[np.ndarray], limit: ContextLimit, progress: bool) -> list[np.ndarray]:
