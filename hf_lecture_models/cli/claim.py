@@ -38,7 +38,7 @@ def overview() -> list[str]:
         for column in zip(*((one.id, one.slides[0], recorded_verdict(one)) for one in claims), strict=True)
     )
     return [
-        "Claims of the lectures, and the verdicts of their records. hf-lecture claim NAME shows one.",
+        "Claims of the lectures, and the verdicts of their records; `hf-lecture claim NAME` shows one.",
         *(
             f"  {one.id:{name}}  {one.slides[0]:{slide}}  {recorded_verdict(one):{verdict}}  {one.sentence}"
             for one in claims

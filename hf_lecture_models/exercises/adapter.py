@@ -182,7 +182,7 @@ def relative_shift(by_distance: Tensor) -> Tensor:
     segment = SegmentMemory(keys - seq, states, before=torch.ones(batch, keys - seq, dtype=torch.bool))
     marks = torch.eye(keys, dtype=like.dtype).repeat(1, heads) / layer.scaling
     zeros = like.new_zeros(heads, keys)
-    distances = Distances(marks, segment.distances.clamp(min=1))
+    distances = Distances(marks, segment.distances.clamp(min=0))
     _, bias = layer(states, memory, zeros, zeros, distances, AttentionKernel(_show_bias, None, is_causal=True))
     return bias.where(segment.allowed(), 0.0)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hf_lecture_models.data.recall_rows import RecallRowsRecipe, read_recall
+from hf_lecture_models.data import synthetic_texts
 from hf_lecture_models.data.synthetic_texts import GENERATORS, TextShape, synthetic_rows
 
 SHAPE = TextShape(length=40, words=24, pairs=5, depth=3)
@@ -134,7 +135,10 @@ def test_three_quarters_of_the_arguments_are_digits() -> None:
         ("list_operation", TextShape(50), "there are no texts of 'list_operation', only of associative_recall, "),
     ],
 )
-def test_texts_that_cannot_be_drawn_are_refused(kind: str, shape: TextShape, message: str) -> None:
+def test_texts_that_cannot_be_drawn_are_refused(
+    kind: str, shape: TextShape, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthetic_texts, "_MOST_TRIES", 1000)
     with pytest.raises(ValueError, match=message):
         synthetic_rows(kind, 1, 0, shape)
 
