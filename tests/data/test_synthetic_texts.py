@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hf_lecture_models.data.recall_rows import RecallRowsRecipe, read_recall
 from hf_lecture_models.data import synthetic_texts
+from hf_lecture_models.data.recall_rows import RecallRowsRecipe, read_recall
 from hf_lecture_models.data.synthetic_texts import GENERATORS, TextShape, synthetic_rows
 
 SHAPE = TextShape(length=40, words=24, pairs=5, depth=3)
