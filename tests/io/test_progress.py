@@ -38,8 +38,11 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr("tqdm.std.time", clock)
     monkeypatch.setitem(progress._state, "others_hidden", False)
+    shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.enable_progress_bar()
-    return clock
+    yield clock
+    if not shown:
+        transformers_logging.disable_progress_bar()
 
 
 def run(clock, seconds, steps, **options):
