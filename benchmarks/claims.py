@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common import ROOT, commit, read_options, write_results
 from hf_lecture_models.claims.claim import Claim, find_claim, load_claims
@@ -27,6 +29,7 @@ from hf_lecture_models.claims.report import (
     interval,
     read_record,
     recorded_verdict,
+    rounded,
 )
 from hf_lecture_models.claims.trial import run_trial, verdict, verdicts
 from hf_lecture_models.io.files import staged_file
@@ -116,11 +119,8 @@ def section(claim: Claim, p_values: dict[tuple[str, str], float]) -> list[str]:
     return lines
 
 
-def _arm(arm: dict[str, object]) -> str:
-    if "given" in arm:
-        return f"{arm['given']:g}"
-    means = ", ".join(f"{mean:.1f}" if abs(mean) >= 0.1 or mean == 0 else f"{mean:.3g}" for mean in arm["means"])  # type: ignore[attr-defined]
-    return f"({means})"
+def _arm(arm: Mapping[str, Any]) -> str:
+    return f"{arm['given']:g}" if "given" in arm else f"({', '.join(map(rounded, arm['means']))})"
 
 
 def main() -> None:

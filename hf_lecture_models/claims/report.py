@@ -33,14 +33,14 @@ def interval(effect: Effect) -> str:
     '+1.2 [0.5, 2.0], p = 0.004'
     """
     p = "p < 0.001" if effect.p < 0.001 else f"p = {effect.p:.3f}"
-    mean, low, high = (_rounded(value) for value in (effect.mean, effect.low, effect.high))
+    mean, low, high = (rounded(value) for value in (effect.mean, effect.low, effect.high))
     return f"{'+' if effect.mean > 0 else ''}{mean} [{low}, {high}], {p}"
 
 
-def _rounded(value: float) -> str:
+def rounded(value: float) -> str:
     """Return a number with a decimal, a small one with three significant digits.
 
-    >>> _rounded(12.345), _rounded(-0.01234), _rounded(0.0)
+    >>> rounded(12.345), rounded(-0.01234), rounded(0.0)
     ('12.3', '-0.0123', '0.0')
     """
     return f"{value:.1f}" if abs(value) >= 0.1 or value == 0 else f"{value:.3g}"
@@ -57,7 +57,7 @@ def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: 
 
 
 def _mean(arm: Mapping[str, Any]) -> str:
-    return _rounded(arm["given"]) if "given" in arm else _rounded(sum(arm["means"]) / len(arm["means"]))
+    return rounded(arm["given"]) if "given" in arm else rounded(sum(arm["means"]) / len(arm["means"]))
 
 
 def _counted(effect: Effect) -> str:
