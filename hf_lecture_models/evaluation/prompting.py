@@ -61,7 +61,7 @@ class AnswerScore:
         log_prob: ln p(a|x); minus infinity for an answer with probability 0.
         tokens: the number of tokens of the answer.
         unknown_words: how many of the answer's words are unknown.
-        cut: True if the prompt was longer than the model reads.
+        cut: True if prompt and answer were longer than the model reads.
     """
 
     log_prob: float
@@ -93,8 +93,9 @@ def score_answers(
 ) -> list[AnswerScore]:
     """Score answers, each after its prompt, in their order.
 
-    If both together are longer than the model reads, the beginning is cut off, `<s>` too (as in lm_eval). Models that
-    carry a state or look back a fixed number of words read everything.
+    If both together are longer than the model reads, the beginning is cut off, `<s>` too (as in lm_eval). An answer
+    that is longer by itself is scored in windows, as `score_texts` does (lm_eval refuses it). Models that carry a state
+    or look back a fixed number of words read everything.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the cat ran"]
@@ -109,8 +110,7 @@ def score_answers(
         separator: the text between them.
 
     Raises:
-        ValueError: an answer has no tokens of its own or more than the model reads, the tokenizer belongs to another
-            model, or the model gives NaN.
+        ValueError: an answer has no tokens of its own, the tokenizer belongs to another model, or the model gives NaN.
     """
     check_tokenizer(model, tokenizer)
     limit = ContextLimit.of(model)
@@ -161,12 +161,11 @@ def _row(tokenizer: Any, prompt: EncodedText, whole: EncodedText, answer: str, l
     before, after = encode_prompt(tokenizer, prompt), whole.ids[len(prompt.ids) :].tolist()
     if not after:
         raise ValueError(f"the answer {answer!r} adds no token to its prompt; write it, or leave the item out")
-    if longest is not None and len(after) >= longest:
-        raise ValueError(
-            f"the answer {answer[:40]!r} has {len(after)} tokens and the model reads {longest} at most; shorten it"
-        )
     row = np.array([*before, *after], np.int64)
-    return (row, len(after), False) if longest is None or len(row) <= longest else (row[-longest:], len(after), True)
+    if longest is None or len(row) <= longest:
+        return row, len(after), False
+    # A token must precede the first that is scored, so a longer answer cannot be one window.
+    return (row[-longest:] if len(after) < longest else row), len(after), True
 
 
 def all_scores(score: AnswerScore, unconditional: AnswerScore, characters: int) -> dict[str, float]:

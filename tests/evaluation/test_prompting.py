@@ -190,8 +190,21 @@ def test_a_prompt_that_is_too_long_loses_its_beginning():
     places = range(7 - score.tokens, 7)
     assert score.cut
     assert score.log_prob == pytest.approx(sum(log_probs[p, tokens[-8:][p + 1]].item() for p in places), abs=1e-5)
-    with pytest.raises(ValueError, match="tokens and the model reads 8 at most; shorten it"):
-        score_answers(model, tokenizer, [("a", long)])
+
+
+def test_an_answer_that_is_longer_than_the_model_reads_is_scored_in_windows():
+    tokenizer = stock_tokenizer()
+    model = stock_model(tokenizer, positions=8)
+    tokens = tokenizer("a the cat sat on the mat . one bird").input_ids
+    [score] = score_answers(model, tokenizer, [("a", "the cat sat on the mat . one bird")])
+    expected = 0.0
+    for place in range(len(tokens) - score.tokens, len(tokens)):
+        start = 0 if place < 8 else 4 * (place // 4 - 1)  # windows of 8 that share 4
+        with torch.no_grad():
+            expected += model(torch.tensor([tokens[start:place]])).logits[0, -1].log_softmax(-1)[tokens[place]].item()
+    assert score.cut
+    assert score.tokens > 8
+    assert score.log_prob == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["recurrent", "ngram"])
