@@ -1019,9 +1019,13 @@ def convert(
 @app.command(short_help="Serve a web page with a tab for all that the models do.")
 def demo(
     models: Annotated[
-        list[str],
-        typer.Argument(help="Models' folders, names on the Hub, or ARPA files; several to compare.", metavar="MODEL"),
-    ],
+        list[str] | None,
+        typer.Argument(
+            help="Folders, names on the Hub, or ARPA files; several to compare; none: small ones, trained once.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
     host: Annotated[
         str,
         typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it."),
@@ -1032,9 +1036,10 @@ def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
     """Serve a web page with tabs by what the models do: classify, tag, answer, continue, rank, ... Ctrl-C ends it."""
-    if len(models) > _MOST_MODELS:
-        raise typer.BadParameter(f"there are {len(models)} models; the page takes at most {_MOST_MODELS}")
-    _run("demo", names=models, host=host, port=port, browser=browser)
+    names = models or []
+    if len(names) > _MOST_MODELS:
+        raise typer.BadParameter(f"there are {len(names)} models; the page takes at most {_MOST_MODELS}")
+    _run("demo", names=names, host=host, port=port, browser=browser)
 
 
 @app.command(short_help="Upload a model with its code and card to the Hub.")

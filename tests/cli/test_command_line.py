@@ -196,6 +196,7 @@ VERBS = [
     ["convert", "FROM", "TO"],
     ["claim"],
     ["claim", "NAME"],
+    ["demo"],
     ["demo", "MODEL"],
     ["publish", "MODEL", "REPO"],
     ["publish", "--all", "FOLDER", "NAMESPACE"],
