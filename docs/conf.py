@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from docs._site.reference import source_of  # noqa: E402
 from hf_lecture_models.version import REPOSITORY_URL, __version__  # noqa: E402
 
 project = "hf_lecture_models"
@@ -14,10 +15,15 @@ author = "The hf_lecture_models authors"
 copyright = "2026, the hf_lecture_models authors, Apache-2.0"
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "docs._site.extension"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "docs._site.extension"]
 root_doc = "index"
+smartquotes = False  # they would change the primes of equations
 exclude_patterns = ["downloads"]
-nitpicky = False
+
+autodoc_inherit_docstrings = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 100
 
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
@@ -36,3 +42,9 @@ if REPOSITORY_URL:
     html_theme_options["footer_icons"] = [
         {"name": "Repository", "url": REPOSITORY_URL, "html": "Repository", "class": ""}
     ]
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Return where the source of something is on the site; all pages with sources lie in the folder `api`."""
+    source = source_of(info["module"], info["fullname"]) if domain == "py" and info["module"] else None
+    return None if source is None else f"../{source.replace('.py#', '.py.html#')}"

@@ -14,7 +14,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/errata.md",
         "docs/glossary.md",
     ],
-    "Notebooks": ["docs/notebooks/*.md"],
+    "Notebooks": ["docs/notebooks/README.md", "docs/notebooks/*.md"],
     "Models": [
         f"hf_lecture_models/models/{name}/README.md"
         for name in (
@@ -47,7 +47,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/seeing.md",
         "docs/clients.md",
     ],
-    "Reference": ["api/*.rst", "docs/code.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    "Reference": ["api/index.rst", "docs/code.md", "CONTRIBUTING.md", "CHANGELOG.md"],
     "Results": ["docs/speed.md", "benchmarks/README.md", "hub_cards/README.md"],
     "Topics": ["docs/*.md"],
 }

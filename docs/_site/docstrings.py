@@ -3,6 +3,7 @@
 
 import inspect
 import re
+from collections.abc import Callable
 
 SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:"}
 ITEM = re.compile(r"(\s*)(?:-|\d+\.) +(?=\S)")
@@ -28,7 +29,7 @@ def docstring_to_rst(text: str) -> list[str]:
         elif lines[0].startswith(">>>"):
             result += [*_take(lines, lambda line: bool(line.strip())), ""]
         elif lines[0].startswith(" ") or lines[0].startswith("|"):
-            result += _literal(_take_literal(lines))
+            result += _block(_take_literal(lines))
         elif ITEM.match(lines[0]):
             result += _list(lines)
         else:
@@ -52,7 +53,7 @@ def inline_rst(text: str) -> str:
     return "".join(part if index % 2 else re.sub(r"([\\*|_`])", r"\\\1", part) for index, part in enumerate(parts))
 
 
-def _take(lines: list[str], accepted) -> list[str]:  # type: ignore[no-untyped-def]
+def _take(lines: list[str], accepted: Callable[[str], bool]) -> list[str]:
     taken = [lines.pop(0)]
     while lines and accepted(lines[0]):
         taken.append(lines.pop(0))
@@ -76,8 +77,12 @@ def _take_literal(lines: list[str]) -> list[str]:
     return _take(lines, lambda line: line.startswith(" "))
 
 
-def _literal(lines: list[str]) -> list[str]:
-    return ["::", "", *(f"    {line}" for line in inspect.cleandoc("\n" + "\n".join(lines)).splitlines()), ""]
+def _block(lines: list[str]) -> list[str]:
+    """Return an indented block: a list if it is one, as it is otherwise."""
+    block = inspect.cleandoc("\n" + "\n".join(lines)).splitlines()
+    if block[0].startswith("- "):
+        return _list(block)
+    return ["::", "", *(f"    {line}" for line in block), ""]
 
 
 def _section(header: str, lines: list[str]) -> list[str]:

@@ -35,11 +35,17 @@ def _equations(rows: list[list[tuple[str, str]]]) -> nodes.container:
     for row in rows:
         line = nodes.paragraph()
         for kind, text in row:
-            node: nodes.Node = nodes.math(text, text) if kind == "math" else nodes.inline(text, text)
-            line += nodes.inline("", "", node, classes=[f"equation-{kind}"])
+            parts = [nodes.math(text, text)] if kind == "math" else _words(text)
+            line += nodes.inline("", "", *parts, classes=[f"equation-{kind}"])
             line += nodes.Text(" ")
         container += line
     return container
+
+
+def _words(text: str) -> list[nodes.Node]:
+    """Return a remark, with its code between backticks as code."""
+    parts = text.split("`")
+    return [nodes.literal(part, part) if index % 2 else nodes.Text(part) for index, part in enumerate(parts) if part]
 
 
 def _mathml(writer: Any, node: Any, block: bool) -> None:

@@ -6,6 +6,7 @@ its comments, or a list made here. What links lead to is taken along.
 """
 
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -41,18 +42,21 @@ def gather(root: Path = ROOT, reference: dict[str, str] | None = None) -> Site:
 
     Args:
         root: the repository.
-        reference: pages of the reference, by file, which need the package's import.
+        reference: pages of the reference, by file; with them, all sources of the package are pages.
     """
     site = Site(texts=dict(reference or {}))
     known = {str(path.relative_to(root)) for pattern in PAGES + PACKAGE_PAGES for path in root.glob(pattern)}
     known |= {str(path.relative_to(root)) for pattern in SOURCES for path in root.glob(pattern) if _has_code(path)}
-    todo = sorted(known)
+    sources = (
+        {str(path.relative_to(root)) for path in (root / "hf_lecture_models").rglob("*.py")} if reference else set()
+    )
+    todo = sorted(known | sources)
     while todo:
         page = todo.pop()
         linked = _add(site, root, page)
         site.links[page] = linked
         todo += sorted(linked - site.links.keys() - set(todo))
-    files = known | {name for name in site.texts if name.startswith("api/")}
+    files = known | ({"api/index.rst"} & site.texts.keys())
     for page in known - {INDEX}:
         site.texts[page_file(page)] += _toctree(page, children(page, known))
     site.texts[page_file(INDEX)] += "".join(
@@ -93,11 +97,23 @@ def _add(site: Site, root: Path, path: str) -> set[str]:
         site.texts[page_file(path)] = source_page(path, (root / path).read_text(encoding="utf-8"))
     elif path.endswith(".md"):
         text = _without_front_matter((root / path).read_text(encoding="utf-8"), path)
+        if text.startswith("---\njupytext:"):
+            text = _with_download(site, path, text)
         site.texts[page_file(path)], linked = rewrite_links(text, path, kind_of)
         return linked
     else:
         site.copies.add(path)
     return set()
+
+
+def _with_download(site: Site, path: str, text: str) -> str:
+    """Return a notebook's text with a link below its title to the same as `.ipynb`, which is added to the site."""
+    import jupytext
+
+    file = f"downloads/{Path(path).stem}.ipynb"
+    site.texts[file] = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="ipynb")
+    link = f"{{download}}`Download this notebook (.ipynb) </{file}>`"
+    return re.sub(r"^(# .*)$", rf"\1\n\n{link}", text, count=1, flags=re.MULTILINE)
 
 
 def _without_front_matter(text: str, path: str) -> str:
@@ -123,8 +139,9 @@ def _toctree(page: str, pages: list[str], caption: str = "") -> str:
 
 def main() -> None:
     """Write the site's pages into the folder that is named."""
-    folder = Path(sys.argv[1])
-    write(gather(), ROOT, folder)
+    from docs._site.reference import reference_pages
+
+    write(gather(reference=reference_pages()), ROOT, Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

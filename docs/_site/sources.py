@@ -40,7 +40,7 @@ def source_page(path: str, source: str) -> str:
     """
     title = path.rpartition("/")[2]
     code = highlight(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).split("\n")
-    lines = [":orphan:", "", title, "=" * len(title), "", f"``{path}``", ""]
+    lines = [":orphan:", ":hide-toc:", "", title, "=" * len(title), "", f"``{path}``", ""]
     head, *rows = split_rows(source)
     lines += docstring_to_rst(head.note)
     for row in [Row("", head.lines), *rows]:
@@ -71,7 +71,18 @@ def split_rows(source: str) -> list[Row]:
             rows.append(starts[number])
         if number not in hidden and (rows[-1].lines or line.strip()):
             rows[-1].lines.append(number)
-    return rows
+    return [rows[0], *_joined(rows[1:])]
+
+
+def _joined(rows: list[Row]) -> list[Row]:
+    """Return the rows with each note that has no code joined to the next note: a comment above a definition."""
+    result: list[Row] = []
+    for row in rows:
+        if result and not result[-1].lines:
+            above = result.pop()
+            row = Row(f"{above.note}\n\n{row.note}".strip(), row.lines, row.name or above.name)
+        result.append(row)
+    return result
 
 
 def _documented(tree: ast.Module) -> tuple[dict[int, Row], set[int]]:
@@ -116,10 +127,9 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _row(row: Row, code: list[str]) -> list[str]:
-    lines = [".. container:: source-row", ""]
+    lines = [".. container:: source-row", "", "   .. container:: source-note", ""]
     if row.name:
-        lines += ["   .. raw:: html", "", f'      <span id="{row.name}"></span>', ""]
-    lines += ["   .. container:: source-note", ""]
+        lines += ["      .. raw:: html", "", f'         <span id="{row.name}"></span>', ""]
     lines += [f"      {line}" if line else "" for line in docstring_to_rst(row.note) or ["..", ""]]
     # Each line of code is one line of the page, blank lines included, which would end a block of raw text.
     block = "&#10;".join(code)
