@@ -24,7 +24,7 @@ FOLDER = ROOT / "docs" / "notebooks"
 LIST = (FOLDER / "README.md").read_text(encoding="utf-8")
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.md"))
 # The quickest: they run by default.
-QUICK = ("01_text_and_tokens", "02_bag_of_words", "03_ngrams_and_smoothing", "04_feed_forward", "07_word_vectors")
+QUICK = ("01_text_and_tokens", "02_bag_of_words", "03_ngrams_and_smoothing", "04_feed_forward", "14_long_contexts")
 MOST_SECONDS = 180  # of one CPU
 PARTS = {
     "The question": None,
