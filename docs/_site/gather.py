@@ -19,6 +19,8 @@ from docs._site.sources import source_page
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["*.md", "docs/*.md", "docs/notebooks/*.md", "hub_cards/*.md", "benchmarks/README.md"]
 SOURCES = ["hf_lecture_models/models/**/*.py"]
+# Their sources are pages only where a page links them; the reference documents nothing of them.
+WITHOUT_REFERENCE = {"batches", "cli", "comparison", "data", "demo", "io", "trainer"}
 PACKAGE_PAGES = ["hf_lecture_models/models/*/README.md"]
 
 
@@ -42,14 +44,15 @@ def gather(root: Path = ROOT, reference: dict[str, str] | None = None) -> Site:
 
     Args:
         root: the repository.
-        reference: pages of the reference, by file; with them, all sources of the package are pages.
+        reference: pages of the reference, by file; with them, the sources of all that they document are pages.
     """
     site = Site(texts=dict(reference or {}))
     known = {str(path.relative_to(root)) for pattern in PAGES + PACKAGE_PAGES for path in root.glob(pattern)}
     known |= {str(path.relative_to(root)) for pattern in SOURCES for path in root.glob(pattern) if _has_code(path)}
-    sources = (
-        {str(path.relative_to(root)) for path in (root / "hf_lecture_models").rglob("*.py")} if reference else set()
-    )
+    sources: set[str] = set()
+    for folder in (root / "hf_lecture_models").iterdir() if reference else ():
+        files_of_folder = [folder] if folder.suffix == ".py" else folder.rglob("*.py")
+        sources |= {str(path.relative_to(root)) for path in files_of_folder if folder.name not in WITHOUT_REFERENCE}
     todo = sorted(known | sources)
     while todo:
         page = todo.pop()
