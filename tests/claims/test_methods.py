@@ -10,6 +10,7 @@ pytest.importorskip("scipy")
 
 from hf_lecture_models.claims.claim import load_claims
 from hf_lecture_models.claims.methods import METHODS
+from hf_lecture_models.claims.methods.costs import COUNTS
 from hf_lecture_models.claims.report import describe_cases
 from hf_lecture_models.claims.trial import run_trial
 
@@ -67,6 +68,59 @@ def test_word_order_changes_an_lstm_and_no_bag_of_words(texts, tmp_path):
 def test_words_take_their_states_along_where_positions_are_left_out(texts, tmp_path):
     assert measured("changed_by_moving", texts | {"positions": True}, tmp_path) == [100, 100]
     assert measured("changed_by_moving", texts | {"positions": False}, tmp_path) == [0, 0]
+
+
+def test_the_other_words_change_what_a_token_may_see(texts, tmp_path):
+    def found(model_type, place):
+        shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+        settings = texts | {"place": place, "model": {"model_type": model_type, **shape}}
+        return measured("changed_by_other_words", settings, tmp_path)
+
+    assert [found("lecture_gpt1", place) for place in ("first", "last")] == [[0, 0], [100, 100]]
+    assert [found("lecture_bert", place) for place in ("first", "last")] == [[100, 100], [100, 100]]
+
+
+def test_zeros_take_attention_unless_they_are_masked(texts, tmp_path):
+    def found(model_type, side, masked):
+        shape = {"hidden_size": 8, "num_hidden_layers": 1}
+        if model_type == "lecture_bert":
+            shape |= {"num_attention_heads": 2, "intermediate_size": 8}
+        settings = texts | {"side": side, "masked": masked, "model": {"model_type": model_type, **shape}}
+        return measured("changed_by_zeros", settings, tmp_path)
+
+    assert [found("lecture_bert", "after", masked) for masked in (False, True)] == [[100, 100], [0, 0]]
+    assert [found("lecture_recurrent", "before", masked) for masked in (False, True)] == [[100, 100], [0, 0]]
+    assert found("lecture_recurrent", "after", masked=False) == [0, 0]
+
+
+def test_operations_are_those_of_the_formulas(tmp_path):
+    # An Elman network: W_ih and W_hh, 4 x 4 each, for each word; the output layer is 4 x 10.
+    model = {"model_type": "lecture_recurrent", "cell_type": "elman", "num_hidden_layers": 1}
+    settings = {"model": model | {"hidden_size": 4, "vocab_size": 10}, "lengths": [2, 3]}
+    share = measured("output_layer_share", settings, tmp_path)
+    assert share == pytest.approx([100 * 40 / (32 + 40)] * 2)
+
+
+def test_growth_is_the_power_of_the_length(tmp_path):
+    def found(model_type, count, lengths, **shape):
+        model = {"model_type": model_type, "vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, **shape}
+        settings = {"model": model, "count": count, "lengths": lengths}
+        return measured("growth_with_length", settings, tmp_path)
+
+    def transformer(count, lengths):
+        return found("lecture_self_attention", count, lengths, num_attention_heads=1)
+
+    # A block of width d does 24 d² + 4 d n operations for each of n words (slide Y:593).
+    operations = [24 * 64 * n + 4 * 8 * n**2 for n in (8, 16)]
+    assert transformer("operations", [8]) == pytest.approx([math.log2(operations[1] / operations[0])])
+    words = [24 * 64 + 4 * 8 * n for n in (9, 17)]
+    assert transformer("operations of the next word", [8]) == pytest.approx([math.log2(words[1] / words[0])])
+    assert transformer("remembered numbers", [8]) == [1]
+    assert transformer("dependent steps", [8]) == [0]
+    lstm = {count: found("lecture_recurrent", count, [64])[0] for count in COUNTS}
+    assert lstm["dependent steps"] == pytest.approx(1, abs=0.05)
+    del lstm["dependent steps"]
+    assert list(lstm.values()) == [1, 0, 0]
 
 
 def test_a_trained_classifier_has_a_value_for_each_text_and_leaves_no_model(tmp_path):

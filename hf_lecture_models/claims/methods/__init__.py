@@ -5,6 +5,7 @@ Each returns a value for each item, (items,), and more is what the claim expects
 have the same items in the same order.
 """
 
+from hf_lecture_models.claims.methods.costs import growth_with_length, output_layer_share
 from hf_lecture_models.claims.methods.counts import (
     ngram_log_prob,
     possible_texts,
@@ -12,6 +13,7 @@ from hf_lecture_models.claims.methods.counts import (
     unseen_ngrams,
 )
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
+from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
 from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
 from hf_lecture_models.claims.trial import Method
@@ -20,8 +22,12 @@ METHODS: dict[str, Method] = {
     method.__name__: method
     for method in (
         changed_by_moving,
+        changed_by_other_words,
         changed_by_shuffling,
+        changed_by_zeros,
+        growth_with_length,
         ngram_log_prob,
+        output_layer_share,
         possible_texts,
         remaining_gradient,
         tokens_per_word,
