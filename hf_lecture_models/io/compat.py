@@ -21,12 +21,12 @@ def check_transformers(version: str) -> None:
 
     >>> check_transformers("4.57.6")
     Traceback (most recent call last):
-    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<6'
+    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<5.24'
     """
     if _minor(version) < _minor(OLDEST_TRANSFORMERS):
         raise ImportError(
             f"this code needs transformers {OLDEST_TRANSFORMERS} or newer, not {version}: "
-            f"pip install 'transformers>={OLDEST_TRANSFORMERS},<6'"
+            f"pip install 'transformers>={OLDEST_TRANSFORMERS},<5.24'"
         )
 
 

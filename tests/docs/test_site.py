@@ -149,6 +149,7 @@ def test_no_line_of_code_is_lost():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("furo", reason="the site needs the extra `docs`")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -75,7 +75,7 @@ def test_young_and_private_places_are_imported_in_one_file() -> None:
 
 def test_the_checked_version_is_the_declared_one() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    assert f"transformers>={compat.OLDEST_TRANSFORMERS},<6" in declared
+    assert f"transformers>={compat.OLDEST_TRANSFORMERS},<5.24" in declared
 
 
 @pytest.mark.parametrize("version", ["5.20.0", "5.20.0.dev0", "5.100.2", "6.0.0"])
@@ -103,7 +103,7 @@ def test_published_code_names_the_version_that_it_needs(
         monkeypatch.setitem(sys.modules, f"transformers.{place}", None)
     for name in ("PreTrainedConfig", "PythonBackend", "TokenizersBackend", "ViTImageProcessorPil"):
         monkeypatch.delattr(transformers, name)
-    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.19\.3: .*<6'$"):
+    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.19\.3: .*<5.24'$"):
         get_class_from_dynamic_module(reference, str(tmp_path))
 
 
