@@ -707,15 +707,27 @@ def reading_times_page() -> Iterator[str]:
     gains, orders = ", ".join(map(gain, lower["orders"].values())), ", ".join(lower["orders"])
     yield f"{gains} for orders {orders} ({lower['words']:,} words)"
     networks = {title: row for title, row in bare.items() if title in wikitext2_table.NETWORKS}
-    lstm, bpe = networks["LSTM, 2 x 200"], networks["self-attention, BPE 8 k"]
-    assert lstm["perplexity"] < bpe["perplexity"] < bare["5-gram"]["perplexity"]
-    assert lstm["beyond_ngram"] > 5 * lstm["beyond_ngram_error_over_words"]
+    lstm, forward = networks["LSTM, 2 x 200"], networks["feed-forward, order 5"]
+    attention, bpe = networks["self-attention, words"], networks["self-attention, BPE 8 k"]
+    gpt1 = networks["GPT-1's blocks (post-LN), BPE 8 k"]
+    assert networks.keys() == wikitext2_table.NETWORKS.keys(), "all five"
+    for row in networks.values():
+        assert row["perplexity"] < bare["5-gram"]["perplexity"]
+        assert row["beyond_ngram"] > 3 * row["beyond_ngram_error_over_words"]
+    assert min(networks.values(), key=lambda row: row["gain"]) == forward
     assert max(networks.values(), key=lambda row: row["gain"]) == bpe
-    beyond = reading_times.with_error(lstm["beyond_ngram"], lstm["beyond_ngram_error_over_words"])
-    yield f"without marks, {lstm['perplexity']:.1f}, and gains {gain(lstm)} there, {beyond} beyond the 5-gram"
-    yield f"in byte pairs gains most, {gain(bpe)}"
-    untrained = "self-attention, BPE 8 k, untrained"
-    yield f"{gain(bare[untrained])} for words without marks and {gain(together[untrained])} for all words"
+    yield f"from {gain(forward)} (feed-forward) to {gain(bpe)} (self-attention in byte pairs)"
+    yield f"this is {beyond_ngram(forward)} to {beyond_ngram(bpe)}, more than three"
+    assert f"{lstm['perplexity']:.1f}" == f"{attention['perplexity']:.1f}"
+    yield f"the same perplexity, {lstm['perplexity']:.1f}, and nearly the same gain, {gain(lstm)} and {gain(attention)}"
+    yield f"of {bpe['perplexity']:.1f} and {gpt1['perplexity']:.1f} they gain {gain(bpe)} and {gain(gpt1)}"
+    random = [f"{title}, untrained" for title in ("self-attention, BPE 8 k", "GPT-1's blocks (post-LN), BPE 8 k")]
+    yield "gain {} and {} for words without marks".format(*(gain(bare[title]) for title in random))
+    yield "{} and {} for all words".format(*(gain(together[title]) for title in random))
+
+
+def beyond_ngram(row: Mapping[str, float]) -> str:
+    return reading_times.with_error(row["beyond_ngram"], row["beyond_ngram_error_over_words"])
 
 
 def gain(row: Mapping[str, float]) -> str:

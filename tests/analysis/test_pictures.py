@@ -240,16 +240,7 @@ def test_no_text_covers_another_or_is_cut_or_small(tmp_path, monkeypatch, name):
     assert (width > WIDTH) == (name in WIDER)
 
 
-DRAWN_BEFORE = pytest.mark.xfail(strict=True, reason="waits for its models, which are being trained again")
-
-
-@pytest.mark.parametrize(
-    "picture",
-    [
-        pytest.param(path, marks=[DRAWN_BEFORE] * (path.name == "seeing_surprisal.svg"), id=path.name)
-        for path in sorted((ROOT / "docs").glob("*.*g"))
-    ],
-)
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.*g")), ids=lambda path: path.name)
 def test_letters_of_the_pages_pictures_can_be_read_on_a_telephone(picture):
     """Where a picture is shown 390 pixels wide, its letters have 10 pixels or more."""
     if picture.suffix == ".svg":
