@@ -660,15 +660,17 @@ def repetitions() -> Iterator[str]:
     yield f"Interpolated with a cache of {loss_by_distance.CACHE.window:,} words it needs {cached[near]:.1f}"
     lost = cached[far] - plain[far]
     yield f"has not occurred for 8,192 words or more, the cache is of no use, and it loses {lost:.1f} bits"
-    saved = [
-        {place: shown[loss_by_distance.UNIGRAM][place] - shown[name][place] for place in (near, far)}
-        for name in ("LSTM, 2 x 200", "self-attention, BPE 8 k")
-    ]
-    assert all(one[near] < one[far] for one in saved), "use it as little"
-    lstm, bpe = saved
+    lstm, attention = (
+        {place: shown["feed-forward, order 5"][place] - shown[name][place] for place in (near, far)}
+        for name in ("LSTM, 2 x 200", "self-attention, words")
+    )
     yield f"the LSTM saves {lstm[near]:.1f} bits for a seldom word that occurred 1 to 7 words before, and"
-    yield f"{lstm[far]:.1f} for one that has not occurred for 8,192 words or more; self-attention"
-    yield f"saves {bpe[near]:.1f} and {bpe[far]:.1f}. Two million"
+    yield f"{lstm[far]:.1f} for one that has not occurred for 8,192 words or more; self-attention in words"
+    saved = f"{plain[near] - cached[near]:.1f} bits beside the 5-gram"
+    yield f"saves {attention[near]:.1f} and {attention[far]:.1f}. That is far from the cache's {saved}"
+    words = [name for name in wikitext2_table.NETWORKS if "BPE" not in name]
+    for pieces in shown.keys() & wikitext2_table.NETWORKS.keys() - set(words):
+        assert all(shown[pieces][place] > shown[name][place] for name in words for place in plain), "more everywhere"
 
 
 def energy_of_the_cards() -> tuple[str, str]:
