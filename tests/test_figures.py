@@ -579,6 +579,11 @@ def babylm_page() -> Iterator[str]:
     yield f"The first {results['pairs_of_a_paradigm']} pairs"
     assert all(row["largest_difference"] == 0 for row in results["rows"].values())
     yield f"up to {babylm.ROUNDING:.4f} nats"
+    theirs = {title: round(100 * row["pipeline_accuracy"], 1) for title, row in results["rows"].items()}
+    better = sorted((theirs[title] - theirs[FIVE_GRAM], title) for title in wikitext2_table.NETWORKS)
+    (least, last), (most, first) = better[0], better[-1]
+    assert (last, first) == ("GPT-1's blocks (post-LN), BPE 8 k", "LSTM, 2 x 200")
+    yield f"by {least:.1f} (GPT-1's blocks) to {most:.1f} points (the LSTM)"
 
 
 TURNED_TYPES = ("nationality", "religion", "sexual-orientation", "socioeconomic")
