@@ -618,6 +618,21 @@ def stereotypes() -> Iterator[str]:
     yield f"both n-grams answer like the frequencies in {alike[0]} % of the pairs"
     shared = [crows_pairs.percent(row["shared"]["known"]) for row in (trigram, five)]
     yield f"in {shared[0]} and {shared[1]} % of the pairs of known words"
+    networks = {title: row for title, row in rows.items() if title in crows_pairs.TITLES}
+    bert = "BERT, word pieces"
+    whole = {title: crows_pairs.percent(row["whole"]["all"]).split()[0] for title, row in networks.items()}
+    lstm, forward, gpt1 = (
+        whole[title] for title in ("LSTM, 2 x 200", "feed-forward, order 5", "GPT-1's blocks (post-LN), BPE 8 k")
+    )
+    assert float(lstm) < float(whole["self-attention, words"]) < float(forward)
+    yield f"in {lstm} (LSTM) to {forward} % (feed-forward) of the pairs; GPT-1's blocks in {gpt1} % and BERT in"
+    yield f"BERT in {whole[bert]} %, which read pieces"
+    same = sorted(100 * row["same_answer"] for row in networks.values())
+    yield f"in {same[0]:.0f} to {same[-1]:.0f} % of the pairs"
+    for title, row in networks.items():
+        known = row["shared"]["known"]
+        assert (abs(known["preferred"] - 0.5) < 2 * known["standard_error"]) == (title != bert)
+    yield f"BERT prefers the stereotype in {crows_pairs.percent(networks[bert]['shared']['known'])} %"
 
 
 def secrets() -> Iterator[str]:
