@@ -625,14 +625,17 @@ def stereotypes() -> Iterator[str]:
         whole[title] for title in ("LSTM, 2 x 200", "feed-forward, order 5", "GPT-1's blocks (post-LN), BPE 8 k")
     )
     assert float(lstm) < float(whole["self-attention, words"]) < float(forward)
-    yield f"in {lstm} (LSTM) to {forward} % (feed-forward) of the pairs; GPT-1's blocks in {gpt1} % and BERT in"
-    yield f"BERT in {whole[bert]} %, which read pieces"
+    yield (
+        f"in {lstm} (LSTM) to {forward} % (feed-forward) of the pairs; GPT-1's blocks in {gpt1} % and BERT in "
+        f"{whole[bert]} %, which read pieces"
+    )
     same = sorted(100 * row["same_answer"] for row in networks.values())
     yield f"in {same[0]:.0f} to {same[-1]:.0f} % of the pairs"
     for title, row in networks.items():
         known = row["shared"]["known"]
         assert (abs(known["preferred"] - 0.5) < 2 * known["standard_error"]) == (title != bert)
-    yield f"BERT prefers the stereotype in {crows_pairs.percent(networks[bert]['shared']['known'])} %"
+    preferred = crows_pairs.percent(networks[bert]["shared"]["known"])
+    yield f"is within two standard errors of 50 %. BERT prefers the stereotype in {preferred} %"
 
 
 def secrets() -> Iterator[str]:
