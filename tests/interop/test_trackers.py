@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import struct
 import tempfile
+import time
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ pytest.importorskip("accelerate")
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +112,7 @@ def test_wandb_offline(straight_and_resumed, monkeypatch, capsys):
     history, folder = straight_and_resumed
     runs = sorted((folder / "runs" / "wandb").glob("offline-run-*/*.wandb"))
     assert {path.name for path in runs} == {f"run-{(folder / 'runs' / 'id').read_text()}.wandb"}
-    records = [record for path in runs for record in wandb_records(path)]
+    records = [record for path in runs for record in finished_records(path)]
     logged = []
     for record in records:
         if record.WhichOneof("record_type") == "history":
@@ -129,6 +131,17 @@ def settings(record):
     return [*record.config.update, *record.run.config.update]
 
 
+def finished_records(path):
+    """The records of a run's file once wandb's own process has written the last, which may be after the training."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        records = list(wandb_records(path))
+        if any(record.WhichOneof("record_type") == "exit" for record in records):
+            return records
+        time.sleep(0.1)
+    raise AssertionError(f"{path} has no end")
+
+
 def wandb_records(path):
     """The records of a .wandb file, which is a log of LevelDB (its doc/log_format.md) after 7 bytes of header."""
     from wandb.proto.wandb_internal_pb2 import Record
@@ -139,6 +152,8 @@ def wandb_records(path):
             place += 32768 - place % 32768
             continue
         length, kind = struct.unpack_from("<HB", data, place + 4)
+        if place + 7 + length > len(data):  # still being written
+            return
         parts.append(data[place + 7 : place + 7 + length])
         place += 7 + length
         if kind in (1, 4):  # whole, or the last part
