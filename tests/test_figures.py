@@ -627,7 +627,8 @@ def stereotypes() -> Iterator[str]:
     assert float(lstm) < float(whole["self-attention, words"]) < float(forward)
     yield (
         f"in {lstm} (LSTM) to {forward} % (feed-forward) of the pairs; self-attention in byte pairs in "
-        f"{whole['self-attention, BPE 8 k']} %, GPT-1's blocks in {gpt1} % and BERT in {whole[bert]} %, which read pieces"
+        f"{whole['self-attention, BPE 8 k']} %, GPT-1's blocks in {gpt1} % and BERT in {whole[bert]} %, which read "
+        "pieces"
     )
     same = sorted(100 * row["same_answer"] for row in networks.values())
     yield f"in {same[0]:.0f} to {same[-1]:.0f} % of the pairs"
