@@ -767,6 +767,17 @@ def lead(row: Mapping[str, float]) -> str:
 
 def prompting_page() -> Iterator[str]:
     yield from prompting.figures(record("prompting")).splitlines()
+    rows = {title: row for title, row in record("prompting")["rows"].items() if title in wikitext2_table.NETWORKS}
+    counts = prompting.above(rows)
+    yield (
+        f"{counts['above 2']} of their {counts['figures']} figures are more than two standard errors above it and "
+        f"{counts['below 2']} as far below"
+    )
+    assert (counts["above 3"], counts["below 3"]) == (1, 0)
+    best = prompting.best_of(rows["GPT-1's blocks (post-LN), BPE 8 k"]["arc_easy"])
+    assert (best["score"], best["shots"]) == ("sum", 4)
+    assert best["accuracy"] - best["chance"] > 3 * best["standard_error"], "the one beyond three"
+    yield f"ARC easy, {prompting.with_error(best)} % by `sum` with four examples"
 
 
 LONGER_TEXTS = ("ALiBi", "relative", "none", "sinusoidal")
