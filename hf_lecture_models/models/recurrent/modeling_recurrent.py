@@ -32,7 +32,7 @@ layer's h_l
     P(tag of w_l = y | w_1 ... w_L) = softmax(W h_l + b)_y           (tagger, slide R:609)
     P(class y | w_1 ... w_L) = softmax(W x + b)_y                    (classifier, slide Y:452)
 
-where x, the text's vector, is by `pooling` (`layers/py`)
+where x, the text's vector, is by `pooling` (`layers/text_vectors.py`)
 
     last: h_L, and [h→_L; h←_1] in two directions: each has read the whole text (slide Y:441)
     mean: Σ_l h_l / L
