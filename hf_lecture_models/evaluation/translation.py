@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import StoppingCriteria, StoppingCriteriaList
@@ -246,17 +247,16 @@ def until_end(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
     return ids
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
-    """Return a batch of ids (rows, seq), padded on the right, and its mask.
+def pad_rows(rows: Sequence[Any], pad: int) -> tuple[Tensor, Tensor]:
+    """Return a batch of ids (rows, seq), padded on the right to one token or more, and its mask, both int64.
 
     >>> pad_rows([[5, 6], [7]], pad=0)
     (tensor([[5, 6],
             [7, 0]]), tensor([[1, 1],
             [1, 0]]))
     """
-    ids = torch.full((len(rows), max(map(len, rows))), pad)
-    mask = torch.zeros_like(ids)
+    ids = np.full((len(rows), max([1, *map(len, rows)])), pad, dtype=np.int64)
+    mask = np.zeros_like(ids)
     for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
-    return ids, mask
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)

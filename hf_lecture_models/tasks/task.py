@@ -19,6 +19,7 @@ from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import default_of, setting
+from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
@@ -387,7 +388,7 @@ class Task(ABC, Generic[RecipeType]):
                 resume=resume,
                 quiet=quiet,
             )
-        return self.finish(result, model, recipe, evaluation) if os.environ.get("RANK", "0") == "0" else result
+        return self.finish(result, model, recipe, evaluation) if is_main_process() else result
 
     def finish(
         self, result: "TrainingResult", model: Any, recipe: RecipeType, evaluation: "Evaluation | None"
