@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import groupby, islice
 from typing import Any
 
@@ -233,7 +233,7 @@ class BpeTokenizer(SubwordTokenizer):
 
     def save_pretrained(self, *args: Any, **kwargs: Any) -> tuple[str, ...]:
         """Save the tokenizer as every class does, with dropout switched off."""
-        with self.dropout(0):
+        with self.dropout(0) if self.backend_tokenizer.model.dropout else nullcontext():
             return super().save_pretrained(*args, **kwargs)
 
 
