@@ -27,7 +27,7 @@ import torch
 from benchmarks.common import ROOT, is_committed, read_options, write_results
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.synthetic_texts import TextShape, synthetic_rows
-from hf_lecture_models.hub.facts import checked_out_commit
+from hf_lecture_models.io.runs import checked_out_commit
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.main import train_and_test
 from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall, SyntheticRecallRecipe

@@ -26,7 +26,7 @@ from threading import Timer
 from typing import Any
 
 from hf_lecture_models.cli.exec import find_program
-from hf_lecture_models.hub import facts
+from hf_lecture_models.io import runs
 
 PATIENCE = 1800
 """Seconds after which a process is taken to hang. It is no measure of speed: a busy machine may take minutes."""
@@ -50,7 +50,7 @@ CONTEXT.set_forkserver_preload(
 
 def ask_for_the_commit_once() -> None:
     """Each save of a training asks git, by three processes, for the commit of the code, which no test changes."""
-    facts.checked_out_commit = functools.cache(facts.checked_out_commit)
+    runs.checked_out_commit = functools.cache(runs.checked_out_commit)
 
 
 class ForkedPython:

@@ -25,7 +25,7 @@ from benchmarks import (
 )
 from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
-from hf_lecture_models.hub import facts
+from hf_lecture_models.io import runs
 
 SCRIPTS = sorted(
     path.stem for path in Path(common.__file__).parent.glob("*.py") if "write_results(" in path.read_text("utf-8")
@@ -64,15 +64,15 @@ def test_new_code_marks_the_commit(repository):
 
 
 def test_a_training_names_the_commit_of_its_code(repository, monkeypatch):
-    monkeypatch.setattr(facts, "__file__", str(repository / "code.py"))
-    commit = facts.checked_out_commit.__wrapped__  # asks anew: see tests/forked_python.py
+    monkeypatch.setattr(runs, "__file__", str(repository / "code.py"))
+    commit = runs.checked_out_commit.__wrapped__  # asks anew: see tests/forked_python.py
     clean = commit()
     assert clean == common.commit_of(repository)
     (repository / "benchmarks/results/speed.json").write_text("2")
     assert commit() == clean
     (repository / "code.py").write_text("2")
     assert commit() == f"{clean}-dirty"
-    monkeypatch.setattr(facts, "__file__", str(repository / "untracked.py"))
+    monkeypatch.setattr(runs, "__file__", str(repository / "untracked.py"))
     assert commit() is None
 
 

@@ -131,7 +131,8 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
         """Read the sequences."""
-        check_served_call(self, kwargs, attention_mask, position_ids, None)
+        if ATTENTION_INSTANCES in kwargs:
+            check_served_call(self, kwargs, attention_mask, position_ids, None)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         counted = attention_mask if position_ids is None else None
         positions = bounded_positions(words, counted, self.position_limit(kwargs), position_ids)
@@ -180,7 +181,8 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
         """Read the sequences."""
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
-        check_served_call(self, kwargs, attention_mask, position_ids, past_key_values)
+        if ATTENTION_INSTANCES in kwargs:
+            check_served_call(self, kwargs, attention_mask, position_ids, past_key_values)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         limit = self.position_limit(kwargs)
         positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)

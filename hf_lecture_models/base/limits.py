@@ -8,6 +8,9 @@ from torch import nn
 
 from hf_lecture_models.base.configuration import LectureConfig
 
+NO_LIMIT = 2**62
+"""A number of tokens that no text has."""
+
 
 def input_limit(model: Any) -> int | None:
     """Return the number of tokens that a model, ours or of transformers, can read at once; None without a bound.
@@ -28,6 +31,12 @@ def input_limit(model: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
             return limit - module.padding_idx - 1
     return limit
+
+
+def longest_input(model: Any, tokenizer: Any) -> int:
+    """Return the most tokens of an input that both model and tokenizer allow; `NO_LIMIT` if neither has a limit."""
+    limits = (input_limit(model), getattr(tokenizer, "model_max_length", None), NO_LIMIT)
+    return int(min(limit for limit in limits if limit is not None and limit > 0))
 
 
 def with_input_limit(tokenizer: Any, model: Any) -> Any:

@@ -29,7 +29,7 @@ from hf_lecture_models.base.checkpoint import (
     refuse_unexpected,
     refuse_unloadable,
 )
-from hf_lecture_models.base.serving import refuse_unserved
+from hf_lecture_models.base.serving import SERVERS, refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
@@ -133,7 +133,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                 # A layer is never split over devices.
                 self._no_split_modules = {*(self._no_split_modules or ()), type(module).__name__}
         super().post_init()
-        refuse_unserved(self)
+        if self.config._attn_implementation in SERVERS:
+            refuse_unserved(self)
 
     @classmethod
     def is_backend_compatible(cls) -> bool:

@@ -18,15 +18,13 @@ _HEADS = ("num_heads", "tp_q_head_num")
 
 
 def refuse_unserved(model: Any) -> None:
-    """Refuse to build a model for a server that would compute something else than the model does.
+    """Refuse to build a model, whose attention is a server's, if the server would compute something else than it does.
 
     Raises:
         ValueError: naming the server, the model and what is in the way.
     """
-    server = SERVERS.get(model.config._attn_implementation)
-    if server is None:
-        return
-    name, reason = type(model).__name__, model.unserved.get(model.config._attn_implementation)
+    attention = model.config._attn_implementation
+    name, server, reason = type(model).__name__, SERVERS[attention], model.unserved.get(attention)
     if not model._supports_attention_backend:
         reason = "its attention, if it has one, is not of the form that a server's function computes"
     elif not model.is_backend_compatible():
@@ -42,16 +40,15 @@ def check_served_call(model: Any, call: dict[str, Any], attention_mask: Any, pos
     """Refuse a server's call of `model.forward` whose result would be wrong.
 
     Args:
-        call: the arguments that `forward` does not name; nothing is refused if no server's attention is among them.
+        call: the arguments that `forward` does not name; the server's attention, `ATTENTION_INSTANCES`, is among them.
         attention_mask: what `forward` was given, as are `position_ids` and `cache`.
 
     Raises:
         ValueError: a mask or a cache, which a server's attention does not read; no positions; attention for a part of
             the layers or of the heads.
     """
-    if (instances := call.get(ATTENTION_INSTANCES)) is None:
-        return
     name, layers, heads = type(model).__name__, len(model.layers), model.config.num_attention_heads
+    instances = call[ATTENTION_INSTANCES]
     if attention_mask is not None or cache is not None:
         raise ValueError(
             f"{ATTENTION_INSTANCES} keep the requests apart, and their keys and values; leave out attention_mask and "

@@ -4,11 +4,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.batches.pixels import Normalization
+from hf_lecture_models.evaluation.translation import pad_rows
 from hf_lecture_models.trainer.batches import Batch
 
 
@@ -28,7 +28,6 @@ class CaptionCollator:
         """Return a batch of these rows without empty places (-1); one image that counts nothing stays if all are."""
         real = rows[rows >= 0]
         captions = [self.captions[row] for row in real.tolist()] or [[NOT_COUNTED]]
-        width = max(map(len, captions))
-        labels = torch.tensor([[*ids, *[NOT_COUNTED] * (width - len(ids))] for ids in captions])
+        labels, _ = pad_rows(captions, NOT_COUNTED)
         pixels = self.pixels[real] if len(real) else self.pixels[:1]
         return Batch({"pixel_values": self.normalize(pixels), "labels": labels}, int((labels != NOT_COUNTED).sum()))

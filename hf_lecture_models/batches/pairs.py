@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.seq2seq_lm import shift_right
 from hf_lecture_models.batches.label_smoothing import smoothed_loss
 from hf_lecture_models.batches.shuffled import ShuffledRows
+from hf_lecture_models.evaluation.translation import pad_rows
 from hf_lecture_models.trainer.batches import Batch, RowShard
 
 
@@ -39,6 +38,7 @@ class BatchesByTokens(ShuffledRows):
     Rows are sorted by length and cut into steps, and the steps are shuffled. Rows of the same lengths change places in
     each epoch. The lengths alone determine the cuts, so all epochs have the same number of steps.
 
+    >>> import torch
     >>> lengths = np.array([[3, 3], [1, 1], [3, 2], [1, 2]])
     >>> batches = BatchesByTokens(lengths, lambda rows: Batch({"rows": torch.tensor(sorted(rows))}, 2), 6, seed=0)
     >>> sorted(batch.inputs["rows"].tolist() for step in range(2) for batch in batches.next_step())
@@ -106,25 +106,16 @@ class PairCollator:
     def __call__(self, rows: np.ndarray) -> Batch:
         """Return these pairs padded on the right; an empty place (-1) is a pair of one token, which does not count."""
         real = rows[rows >= 0]
-        sources, mask = _padded([self.sources[row] for row in real], len(rows), self.pad_ids[0])
-        labels, _ = _padded([self.targets[row] for row in real], len(rows), NOT_COUNTED)
+        empty: list[list[int]] = [[]] * (len(rows) - len(real))
+        sources, mask = pad_rows([*(self.sources[row] for row in real), *empty], self.pad_ids[0])
+        labels, _ = pad_rows([*(self.targets[row] for row in real), *empty], NOT_COUNTED)
+        mask[len(real) :, 0] = 1  # attention over nothing would be NaN
         inputs = {"input_ids": sources}
         if not mask.all():
-            inputs["attention_mask"] = mask.long()
+            inputs["attention_mask"] = mask
         items = int((labels != NOT_COUNTED).sum())
         if not self.label_smoothing:
             return Batch({**inputs, "labels": labels}, items)
         inputs["decoder_input_ids"] = shift_right(labels, self.start_id, self.pad_ids[1])
         loss = partial(smoothed_loss, labels=labels, label_smoothing=self.label_smoothing)
         return Batch(inputs, items, loss=loss)
-
-
-def _padded(rows: Sequence[np.ndarray], count: int, fill: int) -> tuple[Tensor, Tensor]:
-    """Return ids (count, longest), and a mask of the real ones; each missing row has one real token."""
-    width = max([1, *map(len, rows)])
-    ids, mask = np.full((count, width), fill, dtype=np.int64), np.zeros((count, width), dtype=bool)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)], mask[place, : len(row)] = row, True
-    # Attention over nothing would be NaN.
-    mask[len(rows) :, 0] = True
-    return torch.from_numpy(ids), torch.from_numpy(mask)

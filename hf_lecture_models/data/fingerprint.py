@@ -9,7 +9,7 @@ from typing import Any
 
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.data.tables import is_text_table
+from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
 from hf_lecture_models.tokenization.corpus import fingerprint
 
 
@@ -33,7 +33,8 @@ def column_values(data: Rows, name: str) -> list[Any]:
     values: list[Any] = []
     for source, length in data.sources:
         own = data.columns[name][len(values) : len(values) + length]
-        values += _as_numbers(own) if own and isinstance(own[0], str) and is_text_table(source) else own
+        is_text = bool(own) and isinstance(own[0], str) and file_suffix(source) in TABLE_SUFFIXES
+        values += _as_numbers(own) if is_text else own
     return values
 
 

@@ -23,11 +23,6 @@ Row = tuple[int, list[str]]
 """The number of a row's first line, and its fields."""
 
 
-def is_text_table(name: str) -> bool:
-    """Return whether a file is a `.tsv` or `.csv` file by its name, plain or gzip."""
-    return file_suffix(name) in TABLE_SUFFIXES
-
-
 def file_suffix(name: str) -> str:
     """Return the suffix of a file's name in small letters, without `.gz`.
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
-from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
@@ -133,7 +134,7 @@ def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> T
     (source_ids,) = encode_sources(model, tokenizer, [source], where=lambda _: "the source")
     target_tokenizer = target_tokenizer_of(model, tokenizer)
     ids = target_tokenizer(text_target=target, verbose=False)["input_ids"]
-    longest = longest_side(model, target_tokenizer)
+    longest = longest_input(model, target_tokenizer)
     if not target.strip() or len(ids) > longest:
         raise ValueError("the target is blank" if not target.strip() else f"the target has more than {longest} tokens")
     return Translation(target, source_ids, ids)
@@ -170,7 +171,7 @@ def encode_sources(
             raise ValueError(f"{where(index)} is blank: there is nothing to translate")
     if not sources:
         return []
-    longest = longest_side(model, tokenizer)
+    longest = longest_input(model, tokenizer)
     cut = {} if max_length is None else {"truncation": True, "max_length": min(max_length, longest)}
     rows: list[list[int]] = tokenizer(list(sources), verbose=False, **cut)["input_ids"]
     for index, ids in enumerate(rows):
@@ -180,12 +181,6 @@ def encode_sources(
                 f"cut by max_length {longest}"
             )
     return rows
-
-
-def longest_side(model: Any, tokenizer: Any) -> int:
-    """Return the most tokens of a source or target; a very large number if the model has no limit."""
-    limits = (input_limit(model), getattr(tokenizer, "model_max_length", None), 2**62)
-    return int(min(limit for limit in limits if limit is not None and limit > 0))
 
 
 def start_of(model: Any) -> int:
@@ -206,7 +201,7 @@ def _translate_batch(
 ) -> list[list[Translation]]:
     ids, mask = pad_rows(rows, tokenizer.pad_token_id)
     lengths = _LENGTH_FACTOR * mask.sum(1) + _LENGTH_OFFSET if most is None else torch.full((len(rows),), most)
-    limits = lengths.clamp(max=longest_side(model, target_tokenizer) - 1)
+    limits = lengths.clamp(max=longest_input(model, target_tokenizer) - 1)
     beams = options.get("num_beams", model.generation_config.num_beams) or 1
     # The limit that the model's own settings use: transformers warns where both are given.
     by_length, longest = model.generation_config.max_new_tokens is None, int(limits.max())
@@ -246,17 +241,16 @@ def until_end(ids: list[int], ends: set[int], pad: int | None) -> list[int]:
     return ids
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
-    """Return a batch of ids (rows, seq), padded on the right, and its mask.
+def pad_rows(rows: Sequence[Any], pad: int) -> tuple[Tensor, Tensor]:
+    """Return a batch of ids (rows, seq), padded on the right to one token or more, and its mask, both int64.
 
     >>> pad_rows([[5, 6], [7]], pad=0)
     (tensor([[5, 6],
             [7, 0]]), tensor([[1, 1],
             [1, 0]]))
     """
-    ids = torch.full((len(rows), max(map(len, rows))), pad)
-    mask = torch.zeros_like(ids)
+    ids = np.full((len(rows), max([1, *map(len, rows)])), pad, dtype=np.int64)
+    mask = np.zeros_like(ids)
     for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
-    return ids, mask
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)

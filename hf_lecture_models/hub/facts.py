@@ -3,11 +3,8 @@
 
 import json
 import os
-import platform
 import re
-import subprocess
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.runs import environment
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import read_task_file
 
@@ -235,36 +233,6 @@ def strip_local_paths(recipe: Mapping[str, Any]) -> dict[str, Any]:
 
     places = {key for key in recipe if key in _PLACES or key.endswith("_files")}
     return {key: shortened(value) if key in places else value for key, value in recipe.items()}
-
-
-def environment() -> dict[str, str]:
-    """Return the versions of Python and packages, and the commit if the package is run from a checkout."""
-    versions = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in ("hf-lecture-models", "torch", "transformers"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree that is not installed
-            versions[package] = "not installed"
-    commit = checked_out_commit()
-    return {**versions, "commit": commit} if commit else versions
-
-
-def checked_out_commit() -> str | None:
-    """Return the commit of the package's own repository, None if the package is installed.
-
-    It ends in "-dirty" if tracked code or recipes were changed; pages and records do not count.
-    """
-    here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
-    try:
-        # An environment inside some other repository says nothing of this package.
-        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
-        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        code = (":(top)*.py", ":(top)*.yaml", ":(top)*.toml")
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], capture_output=True).returncode
-        return name.stdout.strip() + ("-dirty" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
 
 
 def _model_facts(model: Any) -> dict[str, Any]:

@@ -57,7 +57,6 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
 from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
 from transformers.models.auto.video_processing_auto import AutoVideoProcessor
-from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 

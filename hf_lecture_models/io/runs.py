@@ -1,12 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A program's run: signals are exceptions or noted, a folder holds one run at a time, and messages are logged once."""
+"""A program's run: its signals, its folder, which holds one run at a time, its messages, and the code that it runs."""
 
 import os
+import platform
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -110,5 +113,40 @@ def run_lock(folder: Path) -> Iterator[None]:
 
 def log_once(message: str) -> None:
     """Print a line to standard error, once where several processes run."""
-    if os.environ.get("RANK", "0") == "0":
+    if is_main_process():
         print(message, file=sys.stderr)
+
+
+def is_main_process() -> bool:
+    """Return whether this is the process that writes and prints: the only one, or the first of several."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def environment() -> dict[str, str]:
+    """Return the versions of Python and packages, and the commit if the package is run from a checkout."""
+    versions = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in ("hf-lecture-models", "torch", "transformers"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            versions[package] = "not installed"
+    commit = checked_out_commit()
+    return {**versions, "commit": commit} if commit else versions
+
+
+def checked_out_commit() -> str | None:
+    """Return the commit of the package's own repository, None if the package is installed.
+
+    It ends in "-dirty" if tracked code or recipes were changed; pages and records do not count.
+    """
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        # An environment inside some other repository says nothing of this package.
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        code = (":(top)*.py", ":(top)*.yaml", ":(top)*.toml")
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], capture_output=True).returncode
+        return name.stdout.strip() + ("-dirty" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -4,7 +4,6 @@
 transformers 4 had it as `question-answering`; transformers 5 has none. This file travels with exported models.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any
 
 from transformers.pipelines.base import ChunkPipeline
 
-from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.evaluation.answer_spans import batch_windows, cut_windows, input_names
 from hf_lecture_models.evaluation.answers import AnswerSettings, find_prediction
 from hf_lecture_models.io.task_file import saved_settings
@@ -96,17 +95,11 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
             if type(value) is not kind or (kind is int and value < least):
                 wanted = "True or False" if kind is bool else f"an integer of at least {least}"
                 raise ValueError(f"{name} is {value!r}; it must be {wanted}")
-        if "max_seq_len" in options and options["max_seq_len"] > self._longest_input():
-            raise ValueError(
-                f"max_seq_len {options['max_seq_len']} is more than the model reads, {self._longest_input()}"
-            )
+        if options.get("max_seq_len", 0) > (longest := longest_input(self.model, self.tokenizer)):
+            raise ValueError(f"max_seq_len {options['max_seq_len']} is more than the model reads, {longest}")
         cutting = ("doc_stride", "max_seq_len", "max_question_len")
         preprocess = {name: value for name, value in options.items() if name in cutting}
         return preprocess, {}, {name: value for name, value in options.items() if name not in cutting}
-
-    def _longest_input(self) -> float:
-        limits = (input_limit(self.model), getattr(self.tokenizer, "model_max_length", None))
-        return min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
 
     @cached_property
     def settings(self) -> AnswerSettings:
@@ -118,7 +111,7 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
         """Cut the text of a question into windows."""
         question, context = _checked(example)
         settings = _with_options(self.settings, options)
-        length = int(min(settings.max_length, self._longest_input()))
+        length = min(settings.max_length, longest_input(self.model, self.tokenizer))
         lengths = length, settings.doc_stride, settings.max_question_length
         (windows,) = cut_windows(self.tokenizer, [question], [context], *lengths)
         for number, window in enumerate(windows, start=1):

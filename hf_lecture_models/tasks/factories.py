@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.base.limits import NO_LIMIT, longest_input
 from hf_lecture_models.batches.sampled import SampledBatches
 from hf_lecture_models.io.auto_classes import model_classes
-from hf_lecture_models.io.compat import VERY_LARGE_INTEGER, StrictDataclassError
+from hf_lecture_models.io.compat import StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import coerced
 from hf_lecture_models.io.runs import log_once
-from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
@@ -102,7 +102,7 @@ def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, rec
     if not (math.isfinite(alpha) and alpha >= 0):
         raise ValueError(f"recipe: tokenizer.sampling must be a finite number of at least 0, not {alpha}")
     longest = min(longest_input(model, side) for side in sides)
-    if longest < VERY_LARGE_INTEGER and getattr(recipe, "max_length", longest) is None:
+    if longest < NO_LIMIT and getattr(recipe, "max_length", longest) is None:
         raise ValueError(
             f"recipe: with tokenizer.sampling a text may have more than the {longest} tokens that the model reads in "
             f"some epoch; --max_length {longest} says that such a one is cut, or left out"

@@ -2,11 +2,10 @@
 """A tokenizer's output cut down to what a model can read: its inputs, and its number of tokens."""
 
 import inspect
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.data.rows import Rows
 
 Example = dict[str, list[int]]
@@ -75,8 +74,3 @@ def model_inputs(model: Any, encoded: Any) -> list[Example]:
     known = inspect.signature(model.forward).parameters
     names = [name for name in encoded if name in known]
     return [dict(zip(names, row, strict=True)) for row in zip(*map(encoded.__getitem__, names), strict=True)]
-
-
-def longest_input(model: Any, tokenizer: Any) -> float:
-    """Return the most tokens that both model and tokenizer allow; infinite if neither has a limit."""
-    return min(input_limit(model) or math.inf, tokenizer.model_max_length or math.inf)

@@ -3,7 +3,6 @@
 
 import json
 import logging
-import os
 import signal
 import statistics
 import sys
@@ -19,7 +18,7 @@ from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import log_once, signals_as_exceptions
+from hf_lecture_models.io.runs import is_main_process, log_once, signals_as_exceptions
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import (
     EXAMPLE_OPTIONS,
@@ -78,7 +77,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
         sys.exit(128 + signal.SIGINT)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
-    if _is_main_process():
+    if is_main_process():
         for index, outcome in enumerate(outcomes):
             print(f"seed {recipe.seeds[index]}: " if recipe.seeds else "", closing_line(task, outcome), sep="")
         if recipe.seeds and not outcomes[-1].signal:
@@ -140,7 +139,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if unlabelled is not None:
         task.check_predict_data(model, processor, unlabelled, recipe)
     outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
-    if (test_data is None and unlabelled is None) or outcome.signal or not _is_main_process():
+    if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
         return outcome
     return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)
 
@@ -184,7 +183,7 @@ def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outc
         outcomes.append(train_and_test(task, replace(recipe, seed=seed, seeds=[], output_dir=folder), resume))
         if outcomes[-1].signal:
             return outcomes
-    if _is_main_process():
+    if is_main_process():
         with staged_file(Path(recipe.output_dir) / SEEDS) as stage:
             stage.write_text(json.dumps(summarize_seeds(task, recipe, outcomes), indent=1) + "\n", encoding="utf-8")
     return outcomes
@@ -247,7 +246,3 @@ def _note_default(model: Any) -> None:
         f"the recipe names no model: a new {type(model).__name__} of {number:,} parameters is trained; --model.FIELD "
         "VALUE changes a field of it, --from_pretrained FOLDER trains another one further"
     )
-
-
-def _is_main_process() -> bool:
-    return os.environ.get("RANK", "0") == "0"

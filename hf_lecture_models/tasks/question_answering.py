@@ -19,7 +19,7 @@ import torch
 from transformers import AutoModelForQuestionAnswering
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.question_rows import has_unanswerable, read_questions
@@ -38,7 +38,6 @@ from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, log_once, templated_tokenizer
-from hf_lecture_models.tasks.inputs import longest_input
 from hf_lecture_models.tasks.labels import make_head
 from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
@@ -306,7 +305,7 @@ def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnswer
         raise ValueError("the tokenizer has no pad_token, so windows of several lengths make no batch; set one")
     if getattr(model, "text_template", None):
         require_template(tokenizer, model.text_template)
-    length = int(min(recipe.max_length, longest_input(model, tokenizer)))
+    length = min(recipe.max_length, longest_input(model, tokenizer))
     columns = data.columns["question"], data.columns["context"]
     return cut_windows(tokenizer, *columns, length, recipe.doc_stride, recipe.max_question_length)
 

@@ -15,11 +15,11 @@ from transformers import AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.batches.documents import RULES, encode_documents
 from hf_lecture_models.batches.spans import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
 from hf_lecture_models.data.recipe import TextsRecipe
-from hf_lecture_models.evaluation.translation import longest_side, start_of
+from hf_lecture_models.evaluation.translation import start_of
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_TRANSFORMER, load_tokenizer
@@ -183,7 +183,7 @@ def _corrupted_texts(
     model: Any, tokenizer: Any, data: Sequence[str], recipe: SpanCorruptionRecipe, part: str
 ) -> CorruptedTexts:
     check_tokenizer(model, tokenizer)
-    if recipe.sequence_length > (longest := longest_side(model, tokenizer)):
+    if recipe.sequence_length > (longest := longest_input(model, tokenizer)):
         raise ValueError(
             f"sequence_length {recipe.sequence_length} is more than the model's longest input, {longest} tokens; "
             "make it smaller"

@@ -25,6 +25,7 @@ from hf_lecture_models.data.recall_rows import RecallRowsRecipe, check_recall, r
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes
+from hf_lecture_models.evaluation.translation import pad_rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.task_file import task_file_of
@@ -161,7 +162,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
         """Return the probabilities of all tokens at each place of each text, (places, vocab) each, float32, CPU."""
 
         def predict_batch(texts: list[RecallText]) -> list[torch.Tensor]:
-            ids, mask = padded([text.ids for text in texts], _padding(processor))
+            ids, mask = pad_rows([text.ids for text in texts], _padding(processor))
             given = {"input_ids": ids.to(model.device)}
             if not mask.all():
                 given["attention_mask"] = mask.to(model.device)
@@ -249,7 +250,7 @@ class RecallCollator:
     def __call__(self, rows: np.ndarray) -> Batch:
         """Return the texts, padded on the right; an empty place (-1) is a text without answers."""
         texts = [self.texts[max(row, 0)] for row in rows.tolist()]
-        ids, mask = padded([text.ids for text in texts], self.padding)
+        ids, mask = pad_rows([text.ids for text in texts], self.padding)
         labels = torch.full_like(ids, NOT_COUNTED)
         for index, (row, text) in enumerate(zip(rows.tolist(), texts, strict=True)):
             if row >= 0:
@@ -258,13 +259,6 @@ class RecallCollator:
         if not mask.all():
             inputs["attention_mask"] = mask
         return Batch(inputs, int((labels != NOT_COUNTED).sum()))
-
-
-def padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids, padded on the right, and which of them are real, (batch, seq) int64 both."""
-    width = max(map(len, rows))
-    ids = torch.tensor([[*row, *[padding] * (width - len(row))] for row in rows])
-    return ids, torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
 
 
 def encode_recall(tokenizer: Any, data: Rows, masked: bool) -> list[RecallText]:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
 from hf_lecture_models.data.recipe import DataRecipe
-from hf_lecture_models.hub.card import usage_code
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import default_of, setting
+from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.tasks.factories import sampled_batches
 from hf_lecture_models.tasks.frozen import frozen_backbone
@@ -387,7 +387,7 @@ class Task(ABC, Generic[RecipeType]):
                 resume=resume,
                 quiet=quiet,
             )
-        return self.finish(result, model, recipe, evaluation) if os.environ.get("RANK", "0") == "0" else result
+        return self.finish(result, model, recipe, evaluation) if is_main_process() else result
 
     def finish(
         self, result: "TrainingResult", model: Any, recipe: RecipeType, evaluation: "Evaluation | None"
@@ -460,10 +460,6 @@ class Task(ABC, Generic[RecipeType]):
         task = facts.get("task") or {}
         saved = self.recipe_fields(task.get("settings") or {}) if task.get("name") == self.name else {}
         return self.recipe_class(**(known | saved))  # type: ignore[return-value]
-
-    def usage(self, facts: Mapping[str, Any]) -> str:
-        """Return the example code for the card of a model with these facts."""
-        return usage_code(facts)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.evaluation.translation import longest_side, target_tokenizer_of
+from hf_lecture_models.evaluation.translation import target_tokenizer_of
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.task import Encoded, Measure
@@ -176,4 +177,4 @@ def _most_tokens(model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
     """Return the number of tokens of the longest class, with the end of text."""
     tokenizer = target_tokenizer_of(model, processor)
     ids = tokenizer(text_target=class_names(recipe), verbose=False)["input_ids"]
-    return min(max(map(len, ids)), longest_side(model, tokenizer) - 1)
+    return min(max(map(len, ids)), longest_input(model, tokenizer) - 1)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSeq2SeqLM
 
-from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import Translation as Translated
 from hf_lecture_models.evaluation.translation import (
     encode_sources,
-    longest_side,
     start_of,
     target_tokenizer_of,
     translate_encoded,
@@ -282,7 +281,7 @@ def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
         model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)
     decoding = model.generation_config
     # The start token counts too. A call's own max_length or max_new_tokens replaces `max_length`.
-    decoding.max_length, decoding.max_new_tokens = min(_LONGEST + 1, longest_side(model, processor)), None
+    decoding.max_length, decoding.max_new_tokens = min(_LONGEST + 1, longest_input(model, processor)), None
     return model
 
 
@@ -330,7 +329,7 @@ def _encoded(
         processor(data.columns["source"], verbose=False)["input_ids"],
         target_tokenizer_of(model, processor)(text_target=data.columns["target"], verbose=False)["input_ids"],
     ]
-    longest = longest_side(model, processor)
+    longest = longest_input(model, processor)
     most = longest if max_length is None else min(max_length, longest)
     kept = [index for index, pair in enumerate(zip(*sides, strict=True)) if max(map(len, pair)) <= most]
     if len(kept) < len(data) and max_length is None:

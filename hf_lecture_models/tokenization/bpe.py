@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import groupby, islice
 from typing import Any
 
@@ -22,6 +22,7 @@ from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
@@ -32,7 +33,7 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     splitter,
 )
-from hf_lecture_models.tokenization.subwords import SubwordTokenizer, learning_bar, set_unknown
+from hf_lecture_models.tokenization.subwords import SubwordTokenizer, set_unknown
 
 
 class _Words:
@@ -159,7 +160,7 @@ class BpeTokenizer(SubwordTokenizer):
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
         limit = _most_merges(symbols, vocab_size, special, merges)
         learned = islice(learn_merges(words, tie_break, min_count, chosen.allows), limit)
-        found = list(learning_bar(learned, limit, "learning merges", progress))
+        found = list(ProgressBar(learned, total=limit, desc="learning merges", shown=progress))
         pieces = [*symbols, *(left + right for left, right in found)]
         backend = chosen.backend({piece: id_ for id_, piece in enumerate(pieces)}, found)
         return cls(tokenizer_object=backend, **kwargs)
@@ -232,7 +233,7 @@ class BpeTokenizer(SubwordTokenizer):
 
     def save_pretrained(self, *args: Any, **kwargs: Any) -> tuple[str, ...]:
         """Save the tokenizer as every class does, with dropout switched off."""
-        with self.dropout(0):
+        with self.dropout(0) if self.backend_tokenizer.model.dropout else nullcontext():
             return super().save_pretrained(*args, **kwargs)
 
 

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer
 
-from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.backend import LectureTokenizer
 from hf_lecture_models.tokenization.splitting import flatten_ids
 
@@ -44,11 +42,6 @@ class SubwordTokenizer(LectureTokenizer):
                 for word in words
             ]
         )
-
-
-def learning_bar(items: Iterable[Any], limit: int | None, description: str, progress: bool) -> Iterable[Any]:
-    """Return the items with a report of their number, if they take more than five seconds."""
-    return ProgressBar(items, total=limit, desc=description, shown=progress)
 
 
 def set_unknown(form: str, options: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
+from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.backend import LectureTokenizer, default_tokens
 from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likelihood_merges
 from hf_lecture_models.tokenization.merges import learn_merges
@@ -38,7 +39,6 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     shorten,
 )
-from hf_lecture_models.tokenization.subwords import learning_bar
 from hf_lecture_models.tokenization.templates import Template
 
 RULES = (*GAINS, "frequency")
@@ -278,7 +278,7 @@ def _learn_pieces(counts: dict[str, int], rule: str, min_count: int) -> Iterator
 
 def _until_full(symbols: list[str], pieces: Iterator[str], size: int | None, progress: bool) -> list[str]:
     limit = None if size is None else size - len(symbols)
-    return [*symbols, *learning_bar(islice(pieces, limit), limit, "learning pieces", progress)]
+    return [*symbols, *ProgressBar(islice(pieces, limit), total=limit, desc="learning pieces", shown=progress)]
 
 
 def _read_tokens(path: str | os.PathLike[str], options: dict[str, Any]) -> list[str]:

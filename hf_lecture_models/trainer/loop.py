@@ -140,7 +140,7 @@ def train(
         raise ValueError("output_dir is empty; name a folder")
     folder = Path(output_dir).absolute()
     accelerator = _make_accelerator(recipe, folder)
-    with run_lock(folder) if accelerator.is_main_process else no_progress(), no_progress(quiet):
+    with run_lock(folder) if accelerator.is_main_process else nullcontext(), no_progress(quiet):
         steps, per_epoch = _total_steps(recipe, batches), batches.steps_per_epoch
         metric = "loss" if evaluation is None else evaluation.metric
         with closing(Reporter(accelerator, folder, recipe, steps, per_epoch, metric, items_name, quiet)) as reporter:

@@ -1,12 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Reports on a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
 
-import importlib.util
 import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.analysis.figures import save_learning_curve
-from hf_lecture_models.hub.facts import environment
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.io.runs import environment
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tracking import finish_trackers
 
@@ -127,8 +126,9 @@ class Reporter:
 
     def draw(self, progress: Progress) -> None:
         """Draw `learning_curve.png` in the main process, if matplotlib is installed."""
-        if progress.history and self.accelerator.is_main_process and importlib.util.find_spec("matplotlib"):
-            save_learning_curve(progress.history, self.folder / "learning_curve.png")
+        if progress.history and self.accelerator.is_main_process:
+            with suppress(ImportError):
+                save_learning_curve(progress.history, self.folder / "learning_curve.png")
 
     def close(self) -> None:
         """Close the bar and the tracker; the processes stay connected."""

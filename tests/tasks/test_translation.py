@@ -14,7 +14,8 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
-from hf_lecture_models.evaluation.translation import longest_side, translate
+from hf_lecture_models.base.limits import longest_input
+from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
@@ -47,7 +48,7 @@ def test_what_training_leaves(trained: tuple[str, Path]) -> None:
     assert task_of(model) is not None
     assert task_of(model).name == "translation"
     assert (model.generation_config.num_beams, model.generation_config.max_new_tokens) == (2, None)
-    assert model.generation_config.max_length == min(257, longest_side(model, tokenizer))
+    assert model.generation_config.max_length == min(257, longest_input(model, tokenizer))
     inputs = tokenizer(["Oui"], return_tensors="pt")
     assert model.generate(**inputs, max_length=5, eos_token_id=None).shape == (1, 5)
     assert tokenizer("Oui")["input_ids"][-1] == tokenizer.eos_token_id == model.generation_config.eos_token_id
