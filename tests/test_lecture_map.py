@@ -178,6 +178,22 @@ def test_no_two_commands_write_to_one_folder() -> None:
     assert all(folder.startswith("runs/") for folder in folders)
 
 
+def test_a_row_links_the_notebooks_that_name_its_slides() -> None:
+    """A notebook names its slides in its part "The question"."""
+    notebooks = {}
+    for path in (ROOT / "docs" / "notebooks").glob("[0-9]*.md"):
+        question = path.read_text(encoding="utf-8").partition("## The question")[2].partition("```{code-cell}")[0]
+        notebooks[f"notebooks/{path.name}"] = re.findall(_REFERENCE, question)
+    for row in ROWS:
+        named = {
+            notebook
+            for notebook, slides in notebooks.items()
+            for lines_of, slides_of, first, last in slides
+            if (lines_of or slides_of) == row.lecture and int(first) <= row.last and row.first <= int(last or first)
+        }
+        assert set(re.findall(r"\]\((notebooks/\d\d_\w+\.md)\)", row.cells[2])) == named, row.name
+
+
 def test_every_model_is_on_the_newcomers_path() -> None:
     path = MAP.partition("## R:")[0]
     for page in (ROOT / "hf_lecture_models" / "models").glob("*/README.md"):

@@ -14,6 +14,7 @@ import numpy as np
 from hf_lecture_models.claims.claim import Case, Claim, Trial
 from hf_lecture_models.claims.effect import Effect, effect_of, joint_verdict, verdict_of
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.runs import no_log
 
 TUNING_SEED = 1000
 """The settings of the grid are chosen with this seed, which measures nothing."""
@@ -21,7 +22,13 @@ TUNING_SEED = 1000
 Method = Callable[[Mapping[str, Any], int, Path, str], Sequence[float]]
 
 
-def run_trial(trial: Trial, methods: Mapping[str, Method], folder: Path, stamp: str = "") -> dict[str, Any]:
+def run_trial(
+    trial: Trial,
+    methods: Mapping[str, Method],
+    folder: Path,
+    stamp: str = "",
+    report: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
     """Return what each case found: its effect, and of each arm the mean of each seed and the chosen settings.
 
     A trial that was cut off goes on after the last measurement that it finished.
@@ -30,9 +37,10 @@ def run_trial(trial: Trial, methods: Mapping[str, Method], folder: Path, stamp: 
         methods: functions by the names that trials and cases give.
         folder: for models, and for the measurements that are finished.
         stamp: what else the measurements depend on, such as the commit of the code.
+        report: called with a line for each measurement, in place of what its training would log.
     """
     start = time.process_time()
-    runner = _Runner(trial, methods, folder, stamp)
+    runner = _Runner(trial, methods, folder, stamp, report)
     cases = {name: runner.compare(case) for name, case in trial.cases.items()}
     return {"cases": cases, "cpu_seconds": round(time.process_time() - start + runner.seconds_before, 1)}
 
@@ -55,8 +63,15 @@ def verdict(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: Trial) 
 class _Runner:
     """Measures arms, and keeps each measurement in a file."""
 
-    def __init__(self, trial: Trial, methods: Mapping[str, Method], folder: Path, stamp: str) -> None:
-        self.trial, self.methods, self.folder, self.stamp = trial, methods, folder, stamp
+    def __init__(
+        self,
+        trial: Trial,
+        methods: Mapping[str, Method],
+        folder: Path,
+        stamp: str,
+        report: Callable[[str], None],
+    ) -> None:
+        self.trial, self.methods, self.folder, self.stamp, self.report = trial, methods, folder, stamp, report
         self.seconds_before = 0.0  # of measurements that an earlier call finished
 
     def compare(self, case: Case) -> dict[str, Any]:
@@ -71,9 +86,12 @@ class _Runner:
             settings = {**self.trial.settings, **case.settings, **arm}
             tuned = self.tune(case, settings)
             chosen = max(tuned, key=lambda one: one["validation"])["settings"] if tuned else {}
-            rows = np.array([self.measure(case, settings | chosen, seed, "test") for seed in self.trial.seeds])
-            values.append(rows)
-            arms[name] = {"means": rows.mean(1).tolist(), "tuned": tuned, "chosen": chosen}
+            rows = []
+            for seed in self.trial.seeds:
+                rows.append(self.measure(case, settings | chosen, seed, "test"))
+                self.report(f"{name}, seed {seed}: {np.mean(rows[-1]):.3g}")
+            values.append(np.array(rows))
+            arms[name] = {"means": values[-1].mean(1).tolist(), "tuned": tuned, "chosen": chosen}
         return {"effect": effect_of(values[0] - values[1]).to_dict(), "arms": arms}
 
     def tune(self, case: Case, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -82,6 +100,7 @@ class _Runner:
         for choices in product(*grid.values()) if grid else ():
             chosen = dict(zip(grid, choices, strict=True))
             value = np.mean(self.measure(case, {**settings, **chosen}, TUNING_SEED, "validation"))
+            self.report(f"tuning, {', '.join(f'{key} {one}' for key, one in chosen.items())}: {value:.3g}")
             found.append({"settings": chosen, "validation": float(value)})
         return found
 
@@ -97,7 +116,8 @@ class _Runner:
             return found["values"]
         place.mkdir(parents=True, exist_ok=True)
         start = time.process_time()
-        values = [float(value) for value in self.methods[method](settings, seed, place, part)]
+        with no_log():
+            values = [float(value) for value in self.methods[method](settings, seed, place, part)]
         found = {"values": values, "cpu_seconds": time.process_time() - start}
         with staged_file(record) as stage:
             stage.write_text(json.dumps(found), encoding="utf-8")

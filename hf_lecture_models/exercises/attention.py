@@ -306,11 +306,13 @@ def _wrong_step(
     stale: bool = False,
     divided: bool = True,
     raw_keys: bool = False,
+    raw_values: bool = True,
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
     """Return a step that differs in one of these from the right one."""
 
     def step(q: Tensor, k: Tensor, v: Tensor, S: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         f_q, f_k = features(q), k if raw_keys else features(k)
+        v = v if raw_values else features(v)
         new_S, new_z = S + f_k[..., None] * v[..., None, :], z + f_k
         read_S, read_z = (S, z) if stale else (new_S, new_z)
         o = torch.einsum("bhd,bhdv->bhv", f_q, read_S)
@@ -333,6 +335,7 @@ LINEAR_ATTENTION_STEP = Exercise(
         Slip(_wrong_step(features=elu), "φ(x) is elu(x) + 1, which is above 0; the 1 is missing"),
         Slip(_wrong_step(features=torch.relu), "φ(x) is elu(x) + 1, not relu(x)"),
         Slip(_wrong_step(raw_keys=True), "S and z add up k itself; the features φ(k) are missing"),
+        Slip(_wrong_step(raw_values=False), "S adds up φ(v); only queries and keys have features, v stays as it is"),
     ),
     has_gradients=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,7 @@ def _show(value: Any) -> str:
     if isinstance(value, Tensor):
         if value.numel() > _MOST_NUMBERS:
             return f"tensor of shape {tuple(value.shape)}"
-        rounded = value.round(decimals=4) if value.is_floating_point() else value
+        rounded = value.round(decimals=4) + 0.0 if value.is_floating_point() else value  # -0.0 becomes 0.0
         return str(rounded.tolist())
     text = repr(value)
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ..."
@@ -120,7 +121,10 @@ def _call(exercise: Exercise, function: Callable[..., Any], case: Case) -> Any:
         raise _WrongAnswer(_described(error, function)) from None
     except (Exception, SystemExit) as error:
         pass_on_signals(error)
-        raise _WrongAnswer(_described(error, function)) from None
+        text = _described(error, function)
+        if "does not require grad" in text:
+            text += "; gradients are switched off here, since the exercise asks for the formulas"
+        raise _WrongAnswer(text) from None
 
 
 def _described(error: BaseException, function: Callable[..., Any]) -> str:
@@ -180,7 +184,24 @@ def _find_slip(exercise: Exercise, function: Callable[..., Any], cases: list[Cas
             )
             if all(same):
                 return slip.hint
-    return ""
+        return _hint_of_order(exercise, cases, found)
+
+
+def _hint_of_order(exercise: Exercise, cases: list[Case], found: list[Any]) -> str:
+    """Return a hint if all results are right but in another order; else an empty text."""
+    names = exercise.results
+    if len(names) == 1 or not all(isinstance(one, tuple | list) and len(one) == len(names) for one in found):
+        return ""
+    right = [exercise.answer(**copy.deepcopy(case)) for case in cases]
+    as_asked, *others = itertools.permutations(range(len(names)))
+
+    def is_right(order: tuple[int, ...]) -> bool:
+        pairs = zip(found, right, strict=True)
+        return all(differences([one[place] for place in order], expected, names) is None for one, expected in pairs)
+
+    if is_right(as_asked) or not any(map(is_right, others)):
+        return ""
+    return f"the results are right, but in another order; return {', '.join(names)}"
 
 
 def _results(exercise: Exercise, function: Callable[..., Any], case: Case) -> Any:

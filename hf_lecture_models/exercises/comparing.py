@@ -20,7 +20,7 @@ def differences(found: Any, expected: Any, names: Sequence[str]) -> str | None:
     """Return a sentence about the first result that is not as expected; None if all are.
 
     >>> differences((1.0, torch.zeros(2)), (1.0, torch.tensor([0.0, 0.5])), ("loss", "h"))
-    'h[1] is 0, but 0.5 is right; h is off by at most 0.5, at [1]'
+    'h[1] is 0, but 0.5 is right; the largest difference is 0.5, at [1]'
 
     Args:
         names: of the results; with one name, `expected` is that result itself.
@@ -68,7 +68,7 @@ def _tensor_difference(found: Any, expected: Tensor, name: str) -> str | None:
     text = _first_of(wrong, found, expected, name)
     if text is None or far.numel() == 1:
         return text
-    return f"{text}; {name} is off by at most {far.max():.4g}, at {_place(far == far.max())}"
+    return f"{text}; the largest difference is {far.max():.4g}, at {_place(far == far.max())}"
 
 
 def _first_of(wrong: Tensor, found: Tensor, expected: Tensor, name: str) -> str | None:

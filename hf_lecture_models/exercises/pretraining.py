@@ -63,6 +63,7 @@ def _wrong_update(
     accumulate: bool = True,
     keep_own: bool = False,
     in_turn: bool = False,
+    averaged: bool = False,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
     """Return an update that differs in one of these from the right one."""
 
@@ -76,7 +77,7 @@ def _wrong_update(
         h, v = inputs[centres], outputs[words]
         factors = (torch.sigmoid(torch.einsum("pd,pwd->pw", h, v)) - labels) * counted
         factors[:, 1:] *= noise_sign
-        rate = direction * learning_rate
+        rate = direction * learning_rate / (len(centres) if averaged else 1)
         by_h = rate * torch.einsum("pw,pwd->pd", factors, v)
         new_inputs = inputs.index_put((centres,), by_h if accumulate else h + by_h, accumulate=accumulate)
         if in_turn:
@@ -110,6 +111,7 @@ SKIP_GRAM_UPDATE = Exercise(
             _wrong_update(in_turn=True),
             "the outputs' gradient has the inputs after their step; take both gradients before either step",
         ),
+        Slip(_wrong_update(averaged=True), "this is the step for the mean over the pairs; the loss is their sum"),
     ),
 )
 
@@ -165,7 +167,12 @@ def _mask_cases(generator: torch.Generator) -> list[Case]:
 
 
 def _wrong_masks(
-    limits: tuple[float, float] = (0.8, 0.9), special: bool = False, label: str = "chosen", rounded: bool = True
+    limits: tuple[float, float] = (0.8, 0.9),
+    special: bool = False,
+    label: str = "chosen",
+    rounded: bool = True,
+    of_width: bool = False,
+    largest: bool = False,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
     """Return a masking that differs in one of these from the right one."""
 
@@ -173,8 +180,8 @@ def _wrong_masks(
         ids: Tensor, maskable: Tensor, order: Tensor, fate: Tensor, random_ids: Tensor, mask_id: int, share: float
     ) -> tuple[Tensor, Tensor]:
         allowed = torch.ones_like(maskable) if special else maskable
-        number = (share * allowed.sum(1)).round().clamp(min=1)[:, None]
-        rank = order.masked_fill(~allowed, 2.0).argsort(1).argsort(1)
+        number = (share * (torch.ones_like(allowed) if of_width else allowed).sum(1)).round().clamp(min=1)[:, None]
+        rank = (-order if largest else order).masked_fill(~allowed, 2.0).argsort(1).argsort(1)
         chosen = allowed & (rank < number if rounded else order < share)
         inputs = torch.where(chosen & (fate < limits[1]), random_ids, ids)
         inputs[chosen & (fate < limits[0])] = mask_id
@@ -203,6 +210,11 @@ MASK_TOKENS = Exercise(
             _wrong_masks(rounded=False),
             "each token is chosen by itself, with probability share; a row has exactly round(share · n) chosen ones",
         ),
+        Slip(
+            _wrong_masks(of_width=True),
+            "a share of all tokens of the row is chosen; it is a share of those that may be masked",
+        ),
+        Slip(_wrong_masks(largest=True), "the tokens with the largest order are chosen; those with the smallest are"),
         Slip(
             _wrong_masks(limits=(0.1, 0.9)), "80 % of the chosen tokens are random and 10 % masked: the other way round"
         ),

@@ -138,6 +138,7 @@ def _wrong_pass(
     sign: float = 1.0,
     without_tanh: bool = False,
     slope_before: bool = False,
+    inputs_first: bool = False,
 ) -> Callable[..., tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Return a backward pass that differs in one of these from the right one."""
 
@@ -152,7 +153,8 @@ def _wrong_pass(
         for l in reversed(range(u.shape[1])):  # noqa: E741
             slope = 1.0 if without_tanh else 1 - states[l if slope_before else l + 1] ** 2
             da = dh * slope
-            dW, db = dW + da.T @ torch.cat((states[l], u[:, l]), 1), db + da.sum(0)
+            read = (u[:, l], states[l]) if inputs_first else (states[l], u[:, l])
+            dW, db = dW + da.T @ torch.cat(read, 1), db + da.sum(0)
             dh = da @ W[:, : len(b)]
             if last_step_only:
                 break
@@ -179,6 +181,10 @@ BACKPROPAGATION_THROUGH_TIME = Exercise(
         Slip(
             _wrong_pass(slope_before=True),
             "the derivative of tanh at step l is 1 - h_l², of the state after the step; you take the one before it",
+        ),
+        Slip(
+            _wrong_pass(inputs_first=True),
+            "the gradient of W has the columns of [u; h]; W multiplies [h; u], first h and then u",
         ),
     ),
 )

@@ -105,6 +105,12 @@ def _wrong_search(
     return search
 
 
+def _with_start(
+    log_probs: Tensor, start: int, end: int, beams: int, max_length: int, length_penalty: float
+) -> list[int]:
+    return [start, *_wrong_search()(log_probs, start, end, beams, max_length, length_penalty)]
+
+
 def _greedy(log_probs: Tensor, start: int, end: int, beams: int, max_length: int, length_penalty: float) -> list[int]:
     text = [start]
     while len(text) <= max_length and (len(text) == 1 or text[-1] != end):
@@ -121,6 +127,7 @@ BEAM_SEARCH = Exercise(
     ("the tokens",),
     (
         Slip(_greedy, "this is greedy search: the best token at each step, with one live text"),
+        Slip(_with_start, "the text is right, but begins with `start`; the tokens after it are asked for"),
         Slip(
             _wrong_search(penalty=lambda penalty: 0.0),
             "finished texts are compared by ln P, which favours short ones; divide by length ** length_penalty",

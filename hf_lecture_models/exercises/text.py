@@ -91,6 +91,7 @@ def _wrong_merge(
     choose: Callable[[Counts], tuple[str, str]] = _alphabetically,
     join: Callable[[Symbols, tuple[str, str]], Symbols] = _join,
     weighted: bool = True,
+    counted: bool = True,
 ) -> Callable[[Words], tuple[tuple[str, str], Words]]:
     """Return a step of byte-pair encoding that differs in one of these from the right one."""
 
@@ -100,7 +101,7 @@ def _wrong_merge(
             for pair in pairwise(word):
                 counts[pair] += count if weighted else 1
         best = choose(counts)
-        return best, {join(word, best): count for word, count in words.items()}
+        return best, {join(word, best): count if counted else 1 for word, count in words.items()}
 
     return step
 
@@ -132,6 +133,7 @@ BPE_MERGE = Exercise(
             _wrong_merge(join=_join_from_right),
             "you merge from right to left: (a, a, a) becomes (a, aa); from left to right it is (aa, a)",
         ),
+        Slip(_wrong_merge(counted=False), "the words are right, but each has the count 1; a word keeps its count"),
     ),
 )
 
@@ -211,6 +213,19 @@ def _longest_first(text: str, scores: dict[str, float]) -> tuple[list[str], floa
     return _with_sum(pieces, scores)
 
 
+def _likeliest_first(text: str, scores: dict[str, float]) -> tuple[list[str], float]:
+    pieces, begin = [], 0
+    while begin < len(text):
+        pieces.append(max((piece for piece in scores if text.startswith(piece, begin)), key=scores.__getitem__))
+        begin += len(pieces[-1])
+    return _with_sum(pieces, scores)
+
+
+def _probability(text: str, scores: dict[str, float]) -> tuple[list[str], float]:
+    pieces, log_prob = _with_sum(_best(text, scores, lambda score: (-score, 0.0))[::-1], scores)
+    return pieces, math.exp(log_prob)
+
+
 def _fewest(text: str, scores: dict[str, float]) -> tuple[list[str], float]:
     return _with_sum(_best(text, scores, lambda score: (1.0, -score))[::-1], scores)
 
@@ -235,6 +250,11 @@ UNIGRAM_VITERBI = Exercise(
     ("the pieces", "ln P"),
     (
         Slip(_longest_first, "you take the longest piece at each place, as WordPiece does; the sum of scores decides"),
+        Slip(
+            _likeliest_first,
+            "you take the most probable piece at each place; a less probable one may leave a better rest, so keep the "
+            "best way to each place",
+        ),
         Slip(_fewest, "you look for the fewest pieces; the sum of their scores decides, not their number"),
         Slip(_reversed, "the pieces are right, but from right to left: turn them round after following the way back"),
         Slip(
@@ -242,6 +262,7 @@ UNIGRAM_VITERBI = Exercise(
             "the pieces are right, but ln P is that of all segmentations together (the forward algorithm): take the "
             "largest of the ways to a place, not their sum",
         ),
+        Slip(_probability, "the pieces are right, but P is returned; ln P is asked for, the sum of the scores"),
     ),
 )
 

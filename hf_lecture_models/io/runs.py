@@ -16,6 +16,7 @@ from typing import Any
 import filelock
 
 RUN_LOCK = "run.lock"
+_state = {"silent": 0}
 
 
 @contextmanager
@@ -112,9 +113,19 @@ def run_lock(folder: Path) -> Iterator[None]:
 
 
 def log_once(message: str) -> None:
-    """Print a line to standard error, once where several processes run."""
-    if is_main_process():
+    """Print a line to standard error, once where several processes run; nothing within `no_log`."""
+    if is_main_process() and not _state["silent"]:
         print(message, file=sys.stderr)
+
+
+@contextmanager
+def no_log() -> Iterator[None]:
+    """Within the block `log_once` prints nothing, for experiments that train many models on the same data."""
+    _state["silent"] += 1
+    try:
+        yield
+    finally:
+        _state["silent"] -= 1
 
 
 def is_main_process() -> bool:

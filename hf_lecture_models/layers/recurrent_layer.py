@@ -8,6 +8,7 @@ cell replaces the kernel.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,6 +21,9 @@ from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
 
 State = tuple[Tensor, ...]
+
+# On the CPU, torch has no oneDNN kernel for an nn.LSTM with `proj_size`, runs its own, and says so at the first call.
+warnings.filterwarnings("ignore", "LSTM with projections is not supported with oneDNN", UserWarning)
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 """torch's fused kernels for each `cell_type` of a configuration."""

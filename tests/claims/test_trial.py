@@ -8,6 +8,7 @@ pytest.importorskip("scipy")
 
 from hf_lecture_models.claims.claim import LEDGER, Case, Trial, find_claim, load_claims, read_claim
 from hf_lecture_models.claims.trial import TUNING_SEED, run_trial
+from hf_lecture_models.io.runs import log_once
 
 
 class Recorder:
@@ -19,6 +20,7 @@ class Recorder:
     def __call__(self, settings, seed, folder, part):
         assert folder.is_dir()
         self.calls.append((dict(settings), seed, part))
+        log_once("what a training logs")
         best = -abs(settings.get("rate", 0) - settings.get("best", 0))
         return [settings["level"] + best + 0.1 * (seed % 3) + item for item in range(4)]
 
@@ -41,6 +43,15 @@ def test_each_arm_is_tuned_on_validation_data_and_measured_with_the_same_seeds(t
     assert (case["effect"]["seeds"], case["effect"]["items"]) == (2, 4)
     assert case["arms"]["first"]["chosen"] == {"rate": 2}
     assert case["arms"]["first"]["means"] == pytest.approx([4.5, 4.6])
+
+
+def test_a_trial_reports_each_measurement_in_place_of_what_trainings_log(tmp_path, capsys):
+    trial, lines = Trial("x", {"case": Case(ARMS, {"rate": 1})}, seeds=(3,), grid={"rate": (1,)}), []
+    run_trial(trial, {"x": Recorder()}, tmp_path, report=lines.append)
+    assert lines == ["tuning, rate 1: 3.6", "first, seed 3: 3.5", "tuning, rate 1: 2.6", "second, seed 3: 2.5"]
+    assert capsys.readouterr() == ("", "")
+    log_once("heard again")
+    assert capsys.readouterr().err == "heard again\n"
 
 
 def test_a_trial_goes_on_after_what_was_measured_by_the_same_code(tmp_path):

@@ -58,6 +58,13 @@ def test_every_slip_gets_its_own_hint(exercise):
 
 
 @BY_NAME
+def test_results_in_another_order_get_a_hint(exercise):
+    if len(exercise.results) > 1:
+        verdict = check(exercise, lambda *given: exercise.answer(*given)[::-1])
+        assert (verdict.is_right, verdict.hint.partition(" return ")[2]) == (False, ", ".join(exercise.results))
+
+
+@BY_NAME
 def test_inputs_follow_from_the_seed_and_fit_the_call(exercise):
     first, again, other = exercise.inputs(), exercise.inputs(0), exercise.inputs(1)
     names = list(inspect.signature(exercise.blank).parameters)
@@ -136,12 +143,19 @@ def test_a_wrong_result_is_described(function, problem):
     assert verdict.hint == ""
 
 
+def test_autograd_where_it_is_not_asked_for_is_explained():
+    def by_autograd(u, Y, W, *others):
+        W.clone().requires_grad_().sum().mul(2).backward()
+
+    assert "gradients are switched off here" in check(EXERCISES["backpropagation_through_time"], by_autograd).problem
+
+
 def test_the_first_wrong_input_is_named_with_the_largest_difference():
     verdict = check(LSTM, changed(lambda h: h + 0.25 * torch.arange(h.numel()).view(h.shape)))
     number, case = verdict.case
     assert number == 2
     assert torch.equal(case["W"], LSTM.inputs()[1]["W"])
-    assert verdict.problem.endswith("h is off by at most 0.25, at [0, 1]")
+    assert verdict.problem.endswith("the largest difference is 0.25, at [0, 1]")
 
 
 def test_a_softmax_over_the_wrong_axis_has_its_hint_with_infinite_scores_too():
