@@ -139,6 +139,26 @@ def test_an_untrained_model_is_measured_by_its_gradients(texts, tmp_path):
     assert max(values) < 0
 
 
+def test_the_gradient_may_be_compared_with_that_after_some_words(texts, tmp_path):
+    plain = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "untrained": True, "distance": 2}
+    values = [measured("remaining_gradient", plain | {"beside": beside}, tmp_path) for beside in (0, 1, 2)]
+    assert values[0] == measured("remaining_gradient", plain, tmp_path)
+    assert values[0] != values[1]
+    assert values[2] == [0, 0]  # beside itself
+
+
+def test_a_run_that_diverges_has_the_stated_value(texts, tmp_path):
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "epochs": 3}
+    settings |= {"optimizer": "sgd", "learning_rate": 1e30, "clip_norm": None, "schedule": "constant"}
+    with pytest.raises(FloatingPointError):
+        measured("train_and_measure", settings, tmp_path)
+    assert measured("train_and_measure", settings | {"floor": -250.5}, tmp_path) == [-250.5]
+    # What is worse than the floor without an error is raised to it.
+    still = settings | {"learning_rate": 0.0, "floor": -1.0}
+    assert measured("train_and_measure", still, tmp_path) == [-1.0]
+    assert not list(tmp_path.glob("model"))
+
+
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 
