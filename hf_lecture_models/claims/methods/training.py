@@ -98,9 +98,12 @@ def _first(data: Any, number: int) -> Any:
 
 def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
     task = TASKS[settings["task"]]
-    fields = {name: value for name, value in settings.items() if name not in OWN_SETTINGS}
+    has_own_texts = "texts" in task.recipe_class.__dataclass_fields__  # the kind of texts that synthetic recall draws
+    fields = {
+        name: settings[name] for name in settings if name not in OWN_SETTINGS or (name == "texts" and has_own_texts)
+    }
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
-    if "texts" in settings:
+    if "texts" in settings and not has_own_texts:
         fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}
         fields |= {f"{part}_files": [] for part in ("train", "validation", "test")}
     path = training_folder() / "recipes" / f"{settings['recipe']}.yaml"
