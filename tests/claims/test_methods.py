@@ -159,6 +159,34 @@ def test_a_run_that_diverges_has_the_stated_value(texts, tmp_path):
     assert not list(tmp_path.glob("model"))
 
 
+def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
+    settings = {"task": "text_classification", "recipe": "bag_of_words_tiny", "measure": "accuracy"}
+    as_they_are = measured("train_and_measure", settings, tmp_path)
+    del settings["measure"]
+    assert measured("right_when_misspelt", settings | {"share": 0.0}, tmp_path) == as_they_are
+    misspelt = measured("right_when_misspelt", settings | {"share": 1.0}, tmp_path)
+    assert sum(misspelt) < sum(as_they_are)
+    lost = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path)
+    assert lost == [after - before for after, before in zip(misspelt, as_they_are, strict=True)]
+    # The settings are chosen on texts without mistakes.
+    validation = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path, "validation")
+    assert validation == as_they_are
+
+
+def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
+    # "the cat saw" is followed by "the", "a dog saw" too; after "Answer:" all that counts is how frequent an answer is.
+    fit = {"order": 2, "smoothing": "add_alpha", "alpha": 0.1}
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "fit": fit}
+    questions = [
+        {"prompt": "the cat saw", "answers": ["cat", "the"], "label": 1},
+        {"prompt": "the", "answers": ["ran", "cat", "the"], "label": 0},
+    ]
+    asked = settings | {"questions": questions}
+    assert measured("points_by_prompts", asked | {"beside": "chance"}, tmp_path) == pytest.approx([50, -100 / 3])
+    same = settings | {"questions": [{"prompt": "Answer:", "answers": ["cat", "the"], "label": 1}]}
+    assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
+
+
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 

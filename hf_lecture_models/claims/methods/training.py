@@ -15,11 +15,12 @@ from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor")
+OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
             `part_texts`; `lines`, how many of the training data are used, the first ones; `untrained`, true for random
-            weights; and fields of the recipe.
+            weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; and
+            fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
@@ -70,6 +72,9 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _first(data, settings["lines"]) if "lines" in settings else data
     processor = task.processor(recipe, data)
+    if "fit" in settings:
+        model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
+        return Trained(task, recipe, model, processor, validation, test)
     model = task.model(recipe, processor, data)
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
