@@ -139,6 +139,54 @@ def test_an_untrained_model_is_measured_by_its_gradients(texts, tmp_path):
     assert max(values) < 0
 
 
+def test_the_gradient_may_be_compared_with_that_after_some_words(texts, tmp_path):
+    plain = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "untrained": True, "distance": 2}
+    values = [measured("remaining_gradient", plain | {"beside": beside}, tmp_path) for beside in (0, 1, 2)]
+    assert values[0] == measured("remaining_gradient", plain, tmp_path)
+    assert values[0] != values[1]
+    assert values[2] == [0, 0]  # beside itself
+
+
+def test_a_run_that_diverges_has_the_stated_value(texts, tmp_path):
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "epochs": 3}
+    settings |= {"optimizer": "sgd", "learning_rate": 1e30, "clip_norm": None, "schedule": "constant"}
+    with pytest.raises(FloatingPointError):
+        measured("train_and_measure", settings, tmp_path)
+    assert measured("train_and_measure", settings | {"floor": -250.5}, tmp_path) == [-250.5]
+    # What is worse than the floor without an error is raised to it.
+    still = settings | {"learning_rate": 0.0, "floor": -1.0}
+    assert measured("train_and_measure", still, tmp_path) == [-1.0]
+    assert not list(tmp_path.glob("model"))
+
+
+def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
+    settings = {"task": "text_classification", "recipe": "bag_of_words_tiny", "measure": "accuracy"}
+    as_they_are = measured("train_and_measure", settings, tmp_path)
+    del settings["measure"]
+    assert measured("right_when_misspelt", settings | {"share": 0.0}, tmp_path) == as_they_are
+    misspelt = measured("right_when_misspelt", settings | {"share": 1.0}, tmp_path)
+    assert sum(misspelt) < sum(as_they_are)
+    lost = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path)
+    assert lost == [after - before for after, before in zip(misspelt, as_they_are, strict=True)]
+    # The settings are chosen on texts without mistakes.
+    validation = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path, "validation")
+    assert validation == as_they_are
+
+
+def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
+    # "the cat saw" is followed by "the", "a dog saw" too; after "Answer:" all that counts is how frequent an answer is.
+    fit = {"order": 2, "smoothing": "add_alpha", "alpha": 0.1}
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "fit": fit}
+    questions = [
+        {"prompt": "the cat saw", "answers": ["cat", "the"], "label": 1},
+        {"prompt": "the", "answers": ["ran", "cat", "the"], "label": 0},
+    ]
+    asked = settings | {"questions": questions}
+    assert measured("points_by_prompts", asked | {"beside": "chance"}, tmp_path) == pytest.approx([50, -100 / 3])
+    same = settings | {"questions": [{"prompt": "Answer:", "answers": ["cat", "the"], "label": 1}]}
+    assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
+
+
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 

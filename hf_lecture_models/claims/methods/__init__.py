@@ -13,6 +13,8 @@ from hf_lecture_models.claims.methods.counts import (
     unseen_ngrams,
 )
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
+from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
+from hf_lecture_models.claims.methods.prompts import points_by_prompts
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
 from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
@@ -28,8 +30,10 @@ METHODS: dict[str, Method] = {
         growth_with_length,
         ngram_log_prob,
         output_layer_share,
+        points_by_prompts,
         possible_texts,
         remaining_gradient,
+        right_when_misspelt,
         tokens_per_word,
         train_and_measure,
         unseen_ngrams,

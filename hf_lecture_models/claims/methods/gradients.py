@@ -16,19 +16,21 @@ _TEXTS = 20
 def remaining_gradient(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
     """Return log10 of the gradient that is left after `distance` words, for each of 20 texts.
 
-    It is |dh_L/du_l| at that distance L - l over the one at distance 0, where h_L is the last state of a language model
-    and u_l a word's vector.
+    It is |dh_L/du_l| at that distance L - l over the one at the distance `beside`, where h_L is the last state of a
+    language model and u_l a word's vector.
 
     Args:
-        settings: those of `train_model` for a language model whose `texts` are given; `distance`.
+        settings: those of `train_model` for a language model whose `texts` are given; `distance`; and `beside`, 0 by
+            default.
     """
-    distance = settings["distance"]
-    trained = train_model({name: value for name, value in settings.items() if name != "distance"}, seed, folder)
+    distance, beside = settings["distance"], settings.get("beside", 0)
+    own = ("distance", "beside")
+    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
     paragraphs = (text.split() for text in part_texts(settings, part))
     texts = [" ".join(words[: distance + 1]) for words in paragraphs if len(words) > distance][:_TEXTS]
     found = []
     for text in texts:
         norms = measure_gradient_flow(trained.model, trained.processor, text).norms
         # A gradient that float64 cannot hold is 0.
-        found.append(math.log10(max(norms[-1 - distance].item(), 1e-300) / norms[-1].item()))
+        found.append(math.log10(max(norms[-1 - distance].item(), 1e-300) / norms[-1 - beside].item()))
     return found

@@ -12,13 +12,15 @@ import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
 from hf_lecture_models.claims.methods.texts import part_texts
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines")
+OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit")
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,18 @@ def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part
     validation data.
 
     Args:
-        settings: those of `train_model`, and `measure`, a key of the task's measures.
+        settings: those of `train_model`; `measure`, a key of the task's measures; and `floor`, which replaces lower
+            values, and is the one value of a run that ends with numbers that are not finite.
         part: "test" data are those of validation where the recipe has no others.
     """
-    trained = train_model(settings, seed, folder)
+    try:
+        trained = train_model(settings, seed, folder)
+    except FloatingPointError:
+        if "floor" not in settings:
+            raise
+        return [float(settings["floor"])]
     data = trained.validation if part == "validation" or trained.test is None else trained.test
-    return _values(trained, settings["measure"], data)
+    return [max(value, settings.get("floor", -math.inf)) for value in _values(trained, settings["measure"], data)]
 
 
 def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained:
@@ -54,31 +62,53 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used; `untrained`, true for random weights; and
+            `part_texts`; `lines`, how many of the training data are used, the first ones; `untrained`, true for random
+            weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; and
             fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
     task, recipe = _task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
-    data = data[: settings["lines"]] if "lines" in settings else data
+    data = _first(data, settings["lines"]) if "lines" in settings else data
     processor = task.processor(recipe, data)
+    if "fit" in settings:
+        model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
+        return Trained(task, recipe, model, processor, validation, test)
     model = task.model(recipe, processor, data)
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
-        result = task.train(model, processor, data, validation, recipe, quiet=True)
-        if result.stopped.startswith("SIG"):
-            raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
-        model = task.auto_class_of(recipe).from_pretrained(result.folder)
-        shutil.rmtree(recipe.output_dir)
+        try:
+            result = task.train(model, processor, data, validation, recipe, quiet=True)
+            if result.stopped.startswith("SIG"):
+                raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
+            model = task.auto_class_of(recipe).from_pretrained(result.folder)
+        finally:
+            shutil.rmtree(recipe.output_dir, ignore_errors=True)
     return Trained(task, recipe, model.eval(), processor, validation, test)
+
+
+def _first(data: Any, number: int) -> Any:
+    """Return the first texts, or rows of columns, of training data.
+
+    >>> rows = _first(Rows({"text": ["a", "b", "c"]}, [("train.csv", 3)]), 2)
+    >>> len(rows), rows.columns
+    (2, {'text': ['a', 'b']})
+    """
+    if not isinstance(data, Rows):
+        return data[:number]
+    columns = {name: values[:number] for name, values in data.columns.items()}
+    return Rows(columns, [(f"the first rows of {data.sources[0][0]}", min(number, len(data)))])
 
 
 def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
     task = TASKS[settings["task"]]
-    fields = {name: value for name, value in settings.items() if name not in OWN_SETTINGS}
+    has_own_texts = "texts" in task.recipe_class.__dataclass_fields__  # the kind of texts that synthetic recall draws
+    fields = {
+        name: settings[name] for name in settings if name not in OWN_SETTINGS or (name == "texts" and has_own_texts)
+    }
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
-    if "texts" in settings:
+    if "texts" in settings and not has_own_texts:
         fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}
         fields |= {f"{part}_files": [] for part in ("train", "validation", "test")}
     path = training_folder() / "recipes" / f"{settings['recipe']}.yaml"
