@@ -2390,6 +2390,16 @@ class ImageTests(ModelTests):
         generators = (torch.Generator().manual_seed(row) for row in range(batch))
         return {"pixel_values": torch.stack([torch.randn(shape, generator=generator) for generator in generators])}
 
+    def pipeline_inputs(self) -> list[str]:
+        """PNG files, written out as text."""
+        found = []
+        for seed in range(2):
+            buffer = BytesIO()
+            pixels = np.random.default_rng(seed).integers(0, 256, (11, 7, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(buffer, "PNG")
+            found.append(base64.b64encode(buffer.getvalue()).decode())
+        return found
+
     @torch.no_grad()
     def test_what_is_no_image_is_refused(self) -> None:
         """By a ValueError that says what to give."""
@@ -2432,16 +2442,6 @@ class ImageClassifierTests(ImageTests, _LabelledTests):
     auto_class = AutoModelForImageClassification
     pipeline_task = "image-classification"
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {"top_k": 3}
-
-    def pipeline_inputs(self) -> list[str]:
-        """PNG files, written out as text."""
-        found = []
-        for seed in range(2):
-            buffer = BytesIO()
-            pixels = np.random.default_rng(seed).integers(0, 256, (11, 7, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(buffer, "PNG")
-            found.append(base64.b64encode(buffer.getvalue()).decode())
-        return found
 
     def make_labels(self, inputs: Tensors) -> Tensors:
         return self.some_classes(inputs, self.config().num_labels)

@@ -25,7 +25,7 @@ from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.translation import translate
 from tests.evaluation.test_prompting import stock_model, stock_tokenizer
 from tests.forked_python import PATIENCE
-from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
+from tests.interop.trained_models import TEXTS, TOKENIZERS
 from tests.tasks.small_translator import PAIRS, make_translator, save_translator
 
 pytestmark = pytest.mark.slow
@@ -125,12 +125,6 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         task = task.replace("FOLDER", str(folder)).replace("NAME", name)
         (folder / f"{name}.yaml").write_text(task, encoding="utf-8")
     return folder
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    root = tmp_path_factory.mktemp("models")
-    return {name: save_trained_model(root, name) for name in TOKENIZERS}
 
 
 def load(folder: str) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
 from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
 from tests.interop.small_models import save_small_model
-from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
+from tests.interop.trained_models import TEXTS, TOKENIZERS
 
 pytestmark = pytest.mark.slow
 
@@ -20,12 +20,6 @@ PROMPTS = ["the cat", "a", "one bird sang", "the"]
 OPTIONS: dict[str, Any] = {"max_new_tokens": 8, "do_sample": False}
 # Those whose words carry no blank: the pipeline writes prompt and completion one behind the other.
 JOINED = ("self_attention", "recurrent", "feed_forward", "ngram")
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    root = tmp_path_factory.mktemp("models")
-    return {name: save_trained_model(root, name) for name in TOKENIZERS}
 
 
 def by_hand(folder: str, prompt: str) -> str:

@@ -20,7 +20,7 @@ from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.interop.installed import need
 from tests.interop.small_models import save_small_model
-from tests.interop.trained_models import TEXTS, TOKENIZERS, save_trained_model
+from tests.interop.trained_models import TEXTS, TOKENIZERS
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +28,6 @@ need("openai", "uvicorn", "fastapi")
 
 COMMAND = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "transformers", "serve"]
 MOST = 12
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    root = tmp_path_factory.mktemp("models")
-    return {name: save_trained_model(root, name) for name in TOKENIZERS}
 
 
 @contextmanager

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -239,16 +237,6 @@ class TestImageCaptioning(CaptioningTests, HeadTests):
 
     def processing_class(self) -> Any:
         return processor()
-
-    def pipeline_inputs(self) -> list[str]:
-        """PNG files, written out as text."""
-        found = []
-        for seed in range(2):
-            buffer = BytesIO()
-            pixels = np.random.default_rng(seed).integers(0, 256, (11, 7, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(buffer, "PNG")
-            found.append(base64.b64encode(buffer.getvalue()).decode())
-        return found
 
     def make_labels(self, inputs: Tensors) -> Tensors:
         return {"labels": self.targets(len(inputs["pixel_values"]))}
