@@ -113,8 +113,10 @@ def input_jacobians(model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         for begin in range(0, hidden, _ROWS):
             elements = torch.arange(begin, min(begin + _ROWS, hidden), device=model.device)
             caught.clear()
-            state = _state(base, {name: one.expand(len(elements), -1) for name, one in inputs.items()}, length)
-            if len(caught) != 1 or caught[0].shape[:2] != (len(elements), length):
+            state = _state(
+                base, {name: one.expand(len(elements), *one.shape[1:]) for name, one in inputs.items()}, length
+            )
+            if len(caught) != 1 or caught[0].shape[:-1] != (len(elements), length):
                 raise ValueError(f"{type(model).__name__} does not read one vector for each token; {_OTHERWISE}")
             # Row i of the batch follows element i of h_L.
             followed = state[:, -1].gather(1, elements[:, None]).sum()

@@ -13,7 +13,10 @@ from hf_lecture_models.demo.inside import MAX_NEIGHBOURS, see_neighbours
 
 _HINT = f"At most {MAX_CHARACTERS:,} characters"
 _REVIEWS = ("a warm and funny film", "a good book for young and old")
-_QUESTIONS = {"Who is asleep?": "Jack is now asleep, because he is tired."}
+_QUESTIONS = {
+    "Who is asleep?": "Jack is now asleep, because he is tired.",
+    "who sees a basket": "the keeper sees a basket on the ship",
+}
 _TAGGED = ("Ada Lovelace met Charles Babbage in London.",)
 
 

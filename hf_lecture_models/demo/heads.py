@@ -8,6 +8,7 @@ the model.
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hf_lecture_models.demo.answers import LoadedModel, checked_text
 from hf_lecture_models.demo.examples import GAP
@@ -25,14 +26,17 @@ from hf_lecture_models.tasks.task import PredictionOptions
 MOST_CLASSES = 20
 FILLINGS = 5
 ANSWERS = 3
+_HEADS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def head_of(loaded: LoadedModel) -> str:
     """Return the name of the task whose predictions the model gives; "" if it gives none."""
-    try:
-        return predictor_of(loaded).task.name
-    except ValueError:
-        return ""
+    if loaded.model not in _HEADS:  # every tab asks, and a predictor may read a model's file once more
+        try:
+            _HEADS[loaded.model] = predictor_of(loaded).task.name
+        except ValueError:
+            _HEADS[loaded.model] = ""
+    return _HEADS[loaded.model]
 
 
 def predictor_of(loaded: LoadedModel, top_k: int | None = None) -> Predictor:

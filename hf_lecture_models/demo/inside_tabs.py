@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from hf_lecture_models.analysis.segmentation import segmentation_steps
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import LoadedModel
 from hf_lecture_models.demo.examples import LECTURE_SENTENCE, is_known, known_text, known_words
@@ -17,11 +18,13 @@ from hf_lecture_models.demo.inside import (
     see_smoothing,
     see_surprisal,
 )
+from hf_lecture_models.evaluation.surprisal import kind_of
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 
 def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """Add a map of attention, by layer and head."""
+    """Add a map of attention, by layer and head, of the models that have heads, if there are any."""
+    models = [one for one in models if getattr(one.model.config, "num_attention_heads", 0)] or models
 
     def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> str:
         return see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head))
@@ -50,8 +53,16 @@ def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     add_button(gradio, "See gradients", partial(see_gradients, models), [text, fresh], ["gradients"])
 
 
+def _has_steps(loaded: LoadedModel) -> bool:
+    try:
+        return bool(segmentation_steps(loaded.tokenizer, "a"))
+    except (TypeError, ValueError):
+        return False
+
+
 def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
-    """Add the steps of a tokenizer."""
+    """Add the steps of a tokenizer, of the models whose tokenizers have steps, if there are any."""
+    models = list(filter(_has_steps, models)) or models
 
     def answer(which: int, text: str) -> str:
         return see_segmentation(models[which], text)
@@ -75,6 +86,7 @@ def _context(models: Sequence[LoadedModel]) -> str:
 
 def smoothing_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add the shares of probability that the n-grams among the models give after a few words."""
+    models = [loaded for loaded in models if isinstance(loaded.model, NGramForCausalLM)] or models
     text = gradio.Textbox(
         label="Context", value=_context(models), info="words of an n-gram's vocabulary", elem_id="smoothed"
     )
@@ -87,9 +99,10 @@ def surprisal_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     def answer(text: str) -> str:
         return rendering.render_surprisal(*see_surprisal(models, text))
 
-    known = [pair for pair, text in PAIRS.items() if all(is_known(loaded.tokenizer, text) for loaded in models)]
+    readers = [loaded for loaded in models if kind_of(loaded.model)] or models
+    known = [pair for pair, text in PAIRS.items() if all(is_known(loaded.tokenizer, text) for loaded in readers)]
     first = known[0] if known else None
-    value = PAIRS[first] if first else known_text(models)
+    value = PAIRS[first] if first else known_text(readers)
     pair = gradio.Dropdown(list(PAIRS), value=first, label="The lectures' pairs", elem_id="pair")
     text = gradio.Textbox(label="Sentences, one per line", lines=2, value=value, elem_id="weighed")
     pair.change(lambda pair: PAIRS.get(pair, ""), [pair], [text], api_visibility="private", show_progress="hidden")

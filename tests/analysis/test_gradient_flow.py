@@ -15,11 +15,13 @@ from hf_lecture_models.analysis.gradient_flow import (
     untrained,
 )
 from hf_lecture_models.layers.recurrent_cells import ElmanCell
+from hf_lecture_models.models.elmo import ElmoConfig, ElmoModel
 from hf_lecture_models.models.feed_forward import FeedForwardConfig
 from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig
 from hf_lecture_models.models.self_attention import SelfAttentionConfig
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 TEXT = "the cat saw the dog"
@@ -123,6 +125,10 @@ def test_what_has_no_gradients_says_so():
         measure_gradient_flow(bigram, TOKENIZER, TEXT)
     pooled = network("elman").base_model
     pooled.forward = lambda input_ids, **_: BaseModelOutput(last_hidden_state=pooled.embed_tokens(input_ids).mean(1))
+    characters = {"char_embedding_size": 4, "char_filters": [[1, 4]], "num_highway_layers": 1, "projection_size": 4}
+    elmo = ElmoModel(ElmoConfig(hidden_size=8, num_hidden_layers=1, **characters))
+    with pytest.raises(ValueError, match="ElmoModel does not read one vector for each token"):
+        measure_gradient_flow(elmo, ElmoTokenizer(), TEXT)
     with pytest.raises(ValueError, match="RecurrentModel has no state for each position"):
         measure_gradient_flow(pooled, TOKENIZER, TEXT)
     model = network("elman")

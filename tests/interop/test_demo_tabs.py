@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from hf_lecture_models.demo import page as demo
+from hf_lecture_models.demo.defaults import default_models
 from tests.demo.small_models import MODELS
 from tests.interop.installed import need
 
@@ -90,6 +92,22 @@ _HINTS = """() => [...document.querySelectorAll("input, textarea, select")].filt
 })"""
 
 
+def ask(view, name, image):
+    """Ask what stands in a tab's fields, or the image, and wait for the answer."""
+    button, answer = TABS[name]
+    open_tab(view, name)
+    if name in ("Images", "Caption"):
+        view.set_input_files("#classified-image" if name == "Images" else "#captioned-image", image)
+    view.click(f"#button-{button}")
+    view.wait_for_selector(answer)
+    view.wait_for_function(_AT_REST)
+
+
+def keep_picture(view, name):
+    if folder := os.environ.get("HF_LECTURE_DEMO_PICTURES"):
+        view.screenshot(path=f"{folder}/{name}.png".replace(" ", "-"), full_page=True)
+
+
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [(390, "light"), *(pytest.param(1280, one, marks=pytest.mark.nightly) for one in ("light", "dark"))],
@@ -107,26 +125,45 @@ def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_
     image = pytest.importorskip("PIL.Image").radial_gradient("L")
     image.save(tmp_path / "image.png")
     problems = {}
-    for name, (button, answer) in TABS.items():
-        open_tab(view, name)
-        if name in ("Images", "Caption"):
-            field = "#classified-image" if name == "Images" else "#captioned-image"
-            view.set_input_files(field, tmp_path / "image.png")
-        view.click(f"#button-{button}")
-        view.wait_for_selector(answer)
-        view.wait_for_function(_AT_REST)
+    for name in TABS:
+        ask(view, name, tmp_path / "image.png")
         found = [f"cut: {one}" for one in view.evaluate(_CUT)]
         wide = view.evaluate("document.documentElement.scrollWidth")
         found += [f"{wide} pixels wide"] if wide > width else []
         found += [f"hint or label: {one}" for one in view.evaluate(_HINTS) if one[0] < 4.5 or not one[1]]
         for rule in view.evaluate("axe.run()")["violations"]:
             found += [f"{rule['id']}: {node['html'][:150]} {node['failureSummary'][:200]}" for node in rule["nodes"]]
-        if folder := os.environ.get("HF_LECTURE_DEMO_PICTURES"):
-            view.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png".replace(" ", "-"), full_page=True)
+        keep_picture(view, f"{name}-{width}-{scheme}")
         if found:
             problems[name] = found
     assert (problems, said) == ({}, [])
     view.close()
+
+
+@pytest.mark.nightly
+def test_every_tab_of_the_page_without_arguments_answers(browser, tmp_path, monkeypatch):
+    """`hf-lecture demo` trains its own models; all tabs but those of captions and of pen strokes answer by them."""
+    need("accelerate", "evaluate", "sacrebleu", "sklearn")
+    monkeypatch.setattr(constants, "HF_HOME", str(tmp_path / "home"))
+    page = demo.build_page(demo.load_models(default_models()))
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    view.set_default_timeout(60_000)
+    said = []
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.goto(demo.launch(page))
+    view.wait_for_selector("button[role=tab]")
+    pytest.importorskip("PIL.Image").radial_gradient("L").resize((8, 8)).save(tmp_path / "image.png")
+    refused = {}
+    for name in [name for name in TABS if name not in ("Caption", "Draw")]:
+        ask(view, name, tmp_path / "image.png")
+        keep_picture(view, f"own-{name}")
+        refused[name] = view.locator(".error:visible").all_inner_texts()
+    # The picture of gradients is of all models at once, and says which have none.
+    without = ("has no word vectors", "one vector for each token", "state for each position")
+    assert all(any(reason in text for reason in without) for text in refused.pop("Gradients"))
+    assert (list(filter(None, refused.values())), said) == ([], [])
+    view.close()
+    page.close(verbose=False)
 
 
 def test_the_page_is_used_by_keyboard_alone(browser, address):
