@@ -7,6 +7,7 @@ Help, shell completion and refusals need neither. After a command line is unders
 """
 
 try:
+    import gc
     import math
     import os
     import signal
@@ -65,11 +66,22 @@ def _exit_at_once(number: int, _: Any) -> None:
 
 def _run(verb: str, file: str | None = None, /, **options: Any) -> None:
     """Call `run(**options)` of `hf_lecture_models/cli/FILE.py`; the file is named after the verb unless given."""
+    _import_package()
     from hf_lecture_models.cli.app import run_verb
     from hf_lecture_models.loading import be_quiet
 
     be_quiet()
     run_verb(verb, file or verb, options)
+
+
+def _import_package() -> None:
+    """Import the package without the collection of garbage: all new objects stay, and searching them takes long."""
+    if "hf_lecture_models" not in sys.modules:
+        gc.disable()
+        import hf_lecture_models  # noqa: F401
+
+        gc.freeze()
+        gc.enable()
 
 
 def _print_version(wanted: bool) -> None:

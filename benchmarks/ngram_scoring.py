@@ -30,6 +30,7 @@ import torch
 from benchmarks.common import data_folder, read_options, timed, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import score
+from hf_lecture_models.cli.io import load_language_model
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
@@ -73,7 +74,7 @@ def by_the_verb(folder: Path) -> float:
     with redirect_stdout(io.StringIO()) as lines, redirect_stderr(io.StringIO()):
         none = {"cache": None, "continuous_cache": None, "dynamic_evaluation": None, "window": 1}
         score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, True, 64, none)
-    return json.loads(lines.getvalue().splitlines()[-1])["summary"]["log_prob"]
+    return json.loads(lines.getvalue().rstrip().rpartition("\n")[2])["summary"]["log_prob"]
 
 
 def contestants(model, tokenizer, texts: list[str], kenlms: dict) -> dict[str, Callable[[], float]]:
@@ -137,6 +138,7 @@ def main() -> None:
         tokenizer.save_pretrained(folder)
         (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test))
         functions["text, by the verb score"] = lambda: by_the_verb(Path(folder))
+        loading = timed(lambda: load_language_model(folder, None), options.repeats)[1]
         seconds: dict[str, list[float]] = {name: [] for name in functions}
         sums = {}
         for _ in range(options.repeats):
@@ -147,6 +149,8 @@ def main() -> None:
     peers = report(rates, {name: math.exp(-total / tokens) for name, total in sums.items()})
     rows = distributions_per_second(model, tokenizer, test, options.repeats)
     results = {"order": options.order, "tokens": tokens, "tokens_per_cpu_s": rates, "distributions_per_cpu_s": rows}
+    results["verb"] = {"cpu_s": tokens / rates["text, by the verb score"], "loading_cpu_s": loading}
+    print(f"the verb score takes {results['verb']['cpu_s']:.3f} CPU s, of which loading takes {loading:.3f}")
     results["ratios"] = {peer: rates["ids, one stream"] / rates[peer] for peer in peers}
     results["all_ratios"] = {name: {peer: rate / rates[peer] for peer in peers} for name, rate in rates.items()}
     line = f"full distributions of the next word, {model.config.vocab_size} words: {rows:,.0f} per CPU s"

@@ -1,18 +1,20 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture score`: the log-probability of each line, and the perplexity of all lines."""
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from hf_lecture_models.cli.io import BATCHES, line_chunks, load_language_model, print_json, print_tokens
+from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator
 from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 # The measures of prefixes, texts without an end.
@@ -40,7 +42,7 @@ def run(
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     # An n-gram reads a chunk at once, and is so fast that the results of a large one come soon too.
     is_ngram = score is score_texts and isinstance(model, NGramForCausalLM)
-    chunks: Iterable[list[str]] = line_chunks(files, max(batch_size, CHUNK // BATCHES) if is_ngram else batch_size)
+    chunks: Iterable[list[str]] = line_chunks(files, max(batch_size, CHUNK) if is_ngram else batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
         scores: Sequence[TextScore]
         if follows:
@@ -49,8 +51,8 @@ def run(
             scores = score_stream(model, tokenizer, texts, batch_size)
         else:
             scores = score(model, tokenizer, texts, probability, batch_size)
+        measures.add(scores)
         for one in scores:
-            measures.add(one)
             _print_score(one, tokenizer, tokens, json)
         sys.stdout.flush()
     found = measures.measures() | ({"adaptation": describe(follows)} if follows else {})
@@ -72,22 +74,33 @@ def _adaptation(
 
 
 def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> None:
-    detail = score.tokens(tokenizer) if tokens else []
-    unknown = len(score.encoded.unknown_words)
+    detail = score.tokens(tokenizer) if tokens else None
     if json:
-        row = {
-            "text": score.encoded.text,
-            "log_prob": score.log_prob,
-            "log_prob_per_token": score.log_prob_per_token,
-            "tokens": len(score.ids),
-            "unknown": unknown,
-        }
-        row |= {"segmentations": score.method} if isinstance(score, MarginalScore) else {}
-        print_json({**row, "token_log_probs": detail} if tokens else row)
+        print(_json_line(score, detail))
         return
-    numbers = f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {len(score.ids):7} {unknown:7}"
-    print(f"{numbers}  {score.encoded.text}")
-    print_tokens(detail)
+    counts = f"{len(score.ids):7} {len(score.encoded.unknown_words):7}"
+    print(f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {counts}  {score.encoded.text}")
+    print_tokens(detail or [])
+
+
+def _json_line(score: TextScore, detail: list[dict[str, Any]] | None) -> str:
+    """Return the line of JSON of a text; to let an encoder write it as a whole would take twice as long."""
+    fields = [
+        f'"text": {strict_json(score.encoded.text)}',
+        f'"log_prob": {_json_number(score.log_prob)}',
+        f'"log_prob_per_token": {_json_number(score.log_prob_per_token)}',
+        f'"tokens": {len(score.ids)}',
+        f'"unknown": {len(score.encoded.unknown_words)}',
+    ]
+    if isinstance(score, MarginalScore):
+        fields.append(f'"segmentations": {strict_json(score.method)}')
+    if detail is not None:
+        fields.append(f'"token_log_probs": {strict_json(detail)}')
+    return f"{{{', '.join(fields)}}}"
+
+
+def _json_number(value: float) -> str:
+    return repr(value) if math.isfinite(value) else "null"
 
 
 def _print_measures(measures: dict[str, Any], probability: str, json: bool) -> None:

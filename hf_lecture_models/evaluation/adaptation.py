@@ -98,7 +98,7 @@ def score_adapted(
     encoded, stream, predicted = encode_stream(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     log_probs, state = adapt_stream(model, stream, predicted, adaptation, state, progress)
-    return split_stream(encoded, stream, log_probs), state
+    return split_stream(encoded, stream, predicted, log_probs), state
 
 
 def adapt_stream(

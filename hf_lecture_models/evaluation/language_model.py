@@ -22,7 +22,7 @@ CHUNK = 4096
 
 
 class PerplexityAccumulator:
-    """Adds up the scores of texts one by one, and computes all measures from the sums.
+    """Adds up the scores of texts, and computes all measures from the sums.
 
     - `perplexity`, `word_perplexity`: exp(negative log-likelihood per token, or per word split at white space); each
       text has one `</s>`, which counts in both. `..._without_unk` leave the positions of unknown words out;
@@ -40,8 +40,7 @@ class PerplexityAccumulator:
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
     >>> model = NGramForCausalLM.fit(["the cat sat", "the cat ran"], tokenizer, order=2, smoothing="maximum_likelihood")
     >>> sums = PerplexityAccumulator(model, tokenizer)
-    >>> for score in score_texts(model, tokenizer, ["the cat sat", "the cat ran"]):
-    ...     sums.add(score)
+    >>> sums.add(score_texts(model, tokenizer, ["the cat sat", "the cat ran"]))
     >>> sums.measures()["tokens"], round(sums.measures()["perplexity"], 4)
     (8, 1.1892)
     """
@@ -58,27 +57,35 @@ class PerplexityAccumulator:
         self.longest_row = 0
         self.methods: set[str] = set()
 
-    def add(self, score: TextScore) -> None:
-        """Add one terminated text. A text that cannot be encoded has probability 0 and no known positions."""
+    def add(self, scores: Sequence[TextScore]) -> None:
+        """Add terminated texts. A text that cannot be encoded has probability 0 and no known positions."""
+        rows = [len(score.ids) + 1 for score in scores]
+        self.longest_row = self.longest_row + sum(rows) if self.stream else max([self.longest_row, *rows])
+        tokens, words = sum(rows) - len(rows), sum(score.encoded.words + 1 for score in scores)
+        self.texts += len(rows)
+        self.bytes += sum(len(score.encoded.text.encode()) + 1 for score in scores)  # UTF-8, and the end of each text
+        self.tokens, self.known_tokens = self.tokens + tokens, self.known_tokens + tokens
+        self.words, self.known_words = self.words + words, self.known_words + words
+        for score in scores:
+            self.nats -= score.log_prob
+            if score.encoded.unknown_words or not score.encoded.possible:
+                self._add_unknown(score)
+            else:
+                self.known_nats -= score.log_prob
+        self.methods |= {score.method for score in scores if isinstance(score, MarginalScore)}
+
+    def _add_unknown(self, score: TextScore) -> None:
+        """Count the unknown words of a text, and take them from the known ones."""
         text = score.encoded
-        self.texts += 1
-        # A text that could not be encoded has its words for tokens: only vocabularies of words are closed.
-        self.tokens += len(score.ids) if text.possible else text.words + 1
-        self.words += text.words + 1
-        self.bytes += len(text.text.encode()) + 1  # UTF-8, and the end of the text
-        if text.unknown_words:
-            self.unknown += len(text.unknown_words)
-            self.oov_spelling_bits += text.oov_spelling_bits
-        log_prob = score.log_prob
-        self.nats -= log_prob
-        if isinstance(score, MarginalScore):
-            self.methods.add(score.method)
-        row = len(score.ids) + 1
-        self.longest_row = self.longest_row + row if self.stream else max(self.longest_row, row)
+        self.unknown += len(text.unknown_words)
+        self.oov_spelling_bits += text.oov_spelling_bits
         if text.possible:
-            self.known_tokens += len(score.ids) - len(text.unknown_tokens)
-            self.known_words += text.words + 1 - len(text.unknown_words)
-            self.known_nats -= score.known_log_prob if text.unknown_tokens else log_prob
+            self.known_tokens -= len(text.unknown_tokens)
+            self.known_words -= len(text.unknown_words)
+            self.known_nats -= score.known_log_prob
+        else:  # its tokens are its words: only vocabularies of words are closed
+            self.tokens += text.words + 1
+            self.known_words -= text.words + 1
 
     def measures(self) -> dict[str, Any]:
         """Return all measures of the added texts, which the class lists.
@@ -175,8 +182,7 @@ def evaluate_language_model(
     score = (score_stream if stream else score_texts) if is_plain else _scorer(segmentations, stream, adaptation)
     sums = PerplexityAccumulator(model, tokenizer, stream)
     for chunk in _chunks(texts, stream, progress):
-        for one in score(model, tokenizer, chunk, batch_size=batch_size, progress=progress):
-            sums.add(one)
+        sums.add(score(model, tokenizer, chunk, batch_size=batch_size, progress=progress))
     return sums.measures() | ({} if adaptation == () else {"adaptation": describe(adaptation)})
 
 

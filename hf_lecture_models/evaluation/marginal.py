@@ -42,7 +42,7 @@ _CHARACTERS = 20_000
 _MOST_WINDOWS = 2**25
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class MarginalScore(TextScore):
     """A text and one log-probability, summed over its segmentations; `ids` are those of the best one.
 
@@ -130,7 +130,7 @@ def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
 
 def _score(encoded: EncodedText, value: float, end: int | None, method: str) -> MarginalScore:
     ids = encoded.ids if end is None else np.append(encoded.ids, end)
-    return MarginalScore(encoded, ids.astype(np.int64), np.array([value]), method)
+    return MarginalScore(encoded, ids.astype(np.int64), np.array([value]), float(value), method)
 
 
 # The exact sum

@@ -19,7 +19,7 @@ from torch import Tensor
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.scoring import TextScore, checked, impossible_score, rows_at_once
+from hf_lecture_models.evaluation.scoring import TextScore, checked, impossible_score, rows_at_once, text_score
 
 
 def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64) -> list[TextScore]:
@@ -59,7 +59,7 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
             _check_length(encoded.text, len(special), input_limit(model))
             places = (~special).nonzero()[:, 0]
             log_probs = _masked_log_probs(model, tokenizer.mask_token_id, inputs, places, batch_size)
-            scores.append(TextScore(encoded, inputs["input_ids"][0, places].numpy(), log_probs))
+            scores.append(text_score(encoded, inputs["input_ids"][0, places].numpy(), log_probs))
     return scores
 
 

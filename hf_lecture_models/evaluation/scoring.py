@@ -6,6 +6,7 @@ sequences that begin with u. Every number here is a natural logarithm.
 """
 
 import inspect
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ _MAX_LOGITS = 2**24
 _DEFAULT_WINDOW = 2048
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TextScore:
     """One text and the log-probability of each of its tokens, with `</s>` if the text is terminated."""
 
@@ -37,11 +38,8 @@ class TextScore:
     ids: np.ndarray
     log_probs: np.ndarray
     """float64, one per id, in nats; a single -inf if a closed vocabulary cannot encode the text."""
-
-    @property
-    def log_prob(self) -> float:
-        """ln P of the text: 0 for an empty prefix, -inf for probability 0."""
-        return float(np.add.reduce(self.log_probs))
+    log_prob: float
+    """ln P of the text, the sum of `log_probs`: 0 for an empty prefix, -inf for probability 0."""
 
     @property
     def log_prob_per_token(self) -> float:
@@ -158,14 +156,18 @@ def score_texts(
     Raises:
         ValueError: `probability` is unknown, the tokenizer belongs to another model, or the model gives NaN.
     """
-    encoded = encode_texts(tokenizer, texts)
-    tokens, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer, probability))
+    encoded, tokens, predicted = encode_stream(tokenizer, texts, probability)
     check_tokenizer(model, tokenizer)
-    rows = list(split_rows(tokens, lengths))
+    limit = ContextLimit.of(model)
     with evaluation_mode(model), torch.no_grad():
-        scores = score_rows(model, rows, ContextLimit.of(model), batch_size, progress)
-    found = zip((row[1:] for row in rows), scores, strict=True)
-    return [TextScore(one, *next(found)) if one.possible else impossible_score(one) for one in encoded]
+        if hasattr(type(model), "score_joined"):
+            _check_batch_size(batch_size)
+            log_probs = _score_joined(model, tokens, ~predicted, limit, progress)
+        else:
+            rows = np.split(tokens, np.flatnonzero(~predicted)[1:]) if len(tokens) else []
+            log_probs = np.zeros(len(tokens))
+            log_probs[predicted] = np.concatenate([[], *score_rows(model, rows, limit, batch_size, progress)])
+    return split_stream(encoded, tokens, predicted, log_probs)
 
 
 def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +198,7 @@ def score_stream(
     >>> [len(score.ids) for score in score_stream(model, tokenizer, ["the cat sat", "sat"])]
     [4, 2]
     """
-    encoded, stream, _ = encode_stream(tokenizer, texts)
+    encoded, stream, predicted = encode_stream(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     limit = ContextLimit.of(model)
     with evaluation_mode(model), torch.no_grad():
@@ -206,10 +208,12 @@ def score_stream(
             log_probs = score_with_state(model, stream, limit.longest, progress)
         else:
             log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
-    return split_stream(encoded, stream, np.concatenate([[0.0], log_probs]))
+    return split_stream(encoded, stream, predicted, np.concatenate([[0.0], log_probs]))
 
 
-def encode_stream(tokenizer: Any, texts: Sequence[str]) -> tuple[list[EncodedText], np.ndarray, np.ndarray]:
+def encode_stream(
+    tokenizer: Any, texts: Sequence[str], probability: str = "terminated"
+) -> tuple[list[EncodedText], np.ndarray, np.ndarray]:
     """Encode texts, and join them in one stream, `<s> ... </s> <s> ... </s>`, without those that cannot be encoded.
 
     >>> from hf_lecture_models import WordTokenizer
@@ -218,39 +222,52 @@ def encode_stream(tokenizer: Any, texts: Sequence[str]) -> tuple[list[EncodedTex
     >>> stream.tolist(), predicted.tolist()
     ([3, 1, 2, 4, 3, 4], [False, True, True, True, False, True])
 
+    Args:
+        probability: "prefix" leaves `</s>` out.
+
     Returns:
         The encoded texts; the stream (tokens,) int64; and (tokens,) bool, False for the first token of each text.
 
     Raises:
-        ValueError: the tokenizer has no end of text.
+        ValueError: the tokenizer has no end of text, or `probability` is unknown.
     """
     encoded = encode_texts(tokenizer, texts)
-    stream, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer))
+    stream, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer, probability))
     predicted = np.ones(len(stream), bool)
     predicted[np.cumsum(lengths) - lengths] = False
     return encoded, stream, predicted
 
 
-def split_stream(encoded: Sequence[EncodedText], stream: np.ndarray, log_probs: np.ndarray) -> list[TextScore]:
-    """Split the (tokens,) `log_probs` of a stream into the scores of its texts.
+def split_stream(
+    encoded: Sequence[EncodedText], stream: np.ndarray, predicted: np.ndarray, log_probs: np.ndarray
+) -> list[TextScore]:
+    """Split the (tokens,) `log_probs` of a stream, as `encode_stream` returns it, into the scores of its texts.
 
-    >>> encoded = EncodedText("a", np.array([1]), words=1)
-    >>> split_stream([encoded], np.array([3, 1, 4]), np.array([0.0, -0.5, -0.25]))[0].log_prob
+    >>> encoded, predicted = EncodedText("a", np.array([1]), words=1), np.array([False, True, True])
+    >>> split_stream([encoded], np.array([3, 1, 4]), predicted, np.array([0.0, -0.5, -0.25]))[0].log_prob
     -0.75
     """
-    scores, end = [], 0
-    for text in encoded:
-        if not text.possible:
-            scores.append(impossible_score(text))
-            continue
-        first, end = end + 1, end + len(text.ids) + 2
-        scores.append(TextScore(text, stream[first:end], log_probs[first:end]))
-    return scores
+    starts = np.flatnonzero(~predicted)
+    # Each sum begins with the 0 of the text's first token; all at once, since there may be many short texts.
+    sums = np.add.reduceat(np.where(predicted, log_probs, 0.0), starts).tolist() if len(starts) else []
+    lengths = np.diff(starts, append=len(stream)) - 1
+    rows = (split_rows(values[predicted], lengths) for values in (stream, log_probs))
+    scores = map(TextScore, (one for one in encoded if one.possible), *rows, sums)
+    return [next(scores) if one.possible else impossible_score(one) for one in encoded]
+
+
+def text_score(encoded: EncodedText, ids: np.ndarray, log_probs: np.ndarray) -> TextScore:
+    """Return the score of one text, with the sum of its (tokens,) log-probabilities.
+
+    >>> text_score(EncodedText("a", np.array([1]), words=1), np.array([1, 4]), np.array([-0.5, -0.25])).log_prob
+    -0.75
+    """
+    return TextScore(encoded, ids, log_probs, float(log_probs.sum()))
 
 
 def impossible_score(encoded: EncodedText) -> TextScore:
     """Return the score of a text that cannot be encoded: one log-probability, minus infinity."""
-    return TextScore(encoded, encoded.ids, np.array([-np.inf]))
+    return text_score(encoded, encoded.ids, np.array([-math.inf]))
 
 
 def score_rows(
@@ -266,10 +283,9 @@ def score_rows(
         wanted_from: for each row the place of the first token whose score is wanted, the scores before it are
             unspecified; None: 1.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    _check_batch_size(batch_size)
     if hasattr(type(model), "score_joined"):
-        return _score_joined(model, rows, limit, progress)
+        return _join_and_score(model, rows, limit, progress)
     first = [1] * len(rows) if wanted_from is None else [max(1, place) for place in wanted_from]
     results = [np.zeros(len(row) - 1) for row in rows]
     jobs: list[Window] = []
@@ -297,18 +313,35 @@ def score_rows(
     return results
 
 
-def _score_joined(model: Any, rows: list[np.ndarray], limit: ContextLimit, progress: bool) -> list[np.ndarray]:
-    """Score rows as one stream without padding, which a model of fixed order may read in pieces that cut rows.
+def _check_batch_size(batch_size: int) -> None:
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+
+
+def _join_and_score(model: Any, rows: list[np.ndarray], limit: ContextLimit, progress: bool) -> list[np.ndarray]:
+    """Do as `score_rows`, for a model that scores joined rows; the results are views of one array."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    starts = np.zeros(lengths.sum(), bool)
+    starts[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
+    scores = _score_joined(model, np.concatenate([np.zeros(0, np.int64), *rows]), starts, limit, progress)
+    return [row[1:] for row in split_rows(scores, lengths)]
+
+
+def _score_joined(
+    model: Any, tokens: np.ndarray, starts: np.ndarray, limit: ContextLimit, progress: bool
+) -> np.ndarray:
+    """Score joined rows without padding; a model of fixed order may read them in pieces that cut rows.
+
+    Args:
+        tokens: (tokens,), row after row.
+        starts: (tokens,) bool, True at the first token of each row.
 
     Returns:
-        Per row (len(row) - 1,) float64, views of one array.
+        (tokens,) float64, 0 at the first token of each row.
     """
-    if not rows:
-        return []
-    tokens, lengths = np.concatenate(rows), np.fromiter(map(len, rows), np.int64, len(rows))
-    starts = np.zeros(len(tokens), bool)
-    starts[(np.cumsum(lengths) - lengths)[lengths > 0]] = True
     scores = np.zeros(len(tokens))
+    if not len(tokens):
+        return scores
     with ProgressBar(total=len(tokens), unit="token", unit_scale=True, desc="scoring", shown=progress) as bar:
         for window in windows(len(tokens), limit.longest, limit.overlap):
             piece = slice(window.start, window.stop)
@@ -316,7 +349,7 @@ def _score_joined(model: Any, rows: list[np.ndarray], limit: ContextLimit, progr
             new = window.scored_from - window.start
             scores[window.scored_from : window.stop] = checked(model.score_joined(ids, begins))[new:]
             bar.update(window.stop - window.scored_from)
-    return [row[1:] for row in split_rows(scores, lengths)]
+    return scores
 
 
 def _shared_beginnings(rows: Sequence[np.ndarray], first: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -29,7 +29,7 @@ import numpy as np
 from hf_lecture_models.evaluation.blimp import TEXT_FORMS, compare_scores
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
-from hf_lecture_models.evaluation.scoring import TextScore, impossible_score, score_texts
+from hf_lecture_models.evaluation.scoring import TextScore, impossible_score, score_texts, text_score
 from hf_lecture_models.evaluation.surprisal import CAUSAL, MASKED, kind_of
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 
@@ -151,7 +151,7 @@ def prefer_frequent_words(
     log_probs = np.log((counts + 1) / (counts.sum() + len(counts)))
     encoded = encode_texts(tokenizer, _sentences(pairs, text_form))
     return _compare(
-        [TextScore(one, one.ids, log_probs[one.ids]) if one.possible else impossible_score(one) for one in encoded]
+        [text_score(one, one.ids, log_probs[one.ids]) if one.possible else impossible_score(one) for one in encoded]
     )
 
 

@@ -143,7 +143,7 @@ def score_spans(
 def causal_spans(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
     """Return the spans of a text whose tokens a causal model has scored, from `score_texts` or `score_stream`."""
     sums = PerplexityAccumulator(model, tokenizer)
-    sums.add(score)
+    sums.add([score])
     *bits, last = (-score.log_probs / math.log(2)).tolist()
     spans = _spans(tokenizer, score, bits, last) if score.encoded.possible else []
     return ScoredText(score.encoded.text, spans, sums.measures(), score.encoded.unknown_words)

@@ -228,8 +228,9 @@ class WordTokenizer(LectureTokenizer):
         if self.unknown_words == "spelled":
             return self._encode_spelled(words)
         ids = [*map(self.backend_tokenizer.model.token_to_id, words)]
-        if None in ids:
-            ids = self._with_unknown(words)
+        places = [place for place, id_ in enumerate(ids) if id_ is None] if None in ids else []
+        for place, id_ in zip(places, self._encode_unknown([words[place] for place in places]), strict=True):
+            ids[place] = id_
         return np.array(ids, np.int32), np.ones(len(words), np.int64)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
@@ -245,16 +246,17 @@ class WordTokenizer(LectureTokenizer):
         begins_word = self.unknown_words == "spelled" and bool(tokens) and tokens[0].startswith(MARK)
         return MARK + text if begins_word else text
 
-    def _with_unknown(self, words: list[str]) -> list[int]:
-        """Return the ids of words, some of them unknown."""
+    def _encode_unknown(self, words: list[str]) -> list[int]:
+        """Return the ids of words that are not in the vocabulary."""
         model, normalizer, unk = self.backend_tokenizer.model, self.backend_tokenizer.normalizer, self.unk_token_id
-        unknown = [word for word in words if model.token_to_id(word) is None]
+        if not words:
+            return []
         if unk is None:
-            raise UnknownWordError(unknown[0])
+            raise UnknownWordError(words[0])
+        if normalizer is None:
+            return [unk] * len(words)
         # The normalizer decides on the class, because its version of Unicode may differ from Python's.
-        classes = normalizer.normalize_str("\n".join(unknown)).split("\n") if normalizer else unknown
-        class_of = dict(zip(unknown, classes, strict=True))
-        found = [model.token_to_id(class_of.get(word, word)) for word in words]
+        found = map(model.token_to_id, normalizer.normalize_str("\n".join(words)).split("\n"))
         return [unk if id_ is None else id_ for id_ in found]
 
     def _encode_spelled(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:

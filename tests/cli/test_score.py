@@ -11,6 +11,7 @@ from hf_lecture_models.cli import score
 from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization import corpus
@@ -35,11 +36,12 @@ def test_score_prints_a_line_per_text_and_measures_at_the_end(run, folder):
 
 
 def test_score_for_programs(run, folder, tmp_path):
-    (tmp_path / "texts.txt").write_text("the cat\r\n\nran", encoding="utf-8")
+    (tmp_path / "texts.txt").write_text('the cat\r\n\n"é\\', encoding="utf-8")
     status, out, err = run("score", folder, tmp_path / "texts.txt", "--json", "--tokens")
     *rows, last = map(json.loads, out.splitlines())
     assert (status, err) == (0, "")
-    assert [row["text"] for row in rows] == ["the cat", "", "ran"]
+    assert [strict_json(row) for row in rows] == out.splitlines()[:-1]
+    assert [row["text"] for row in rows] == ["the cat", "", '"é\\']
     assert [token["token"] for token in rows[0]["token_log_probs"]] == ["the", "cat", "</s>"]
     assert sum(token["log_prob"] for token in rows[0]["token_log_probs"]) == pytest.approx(rows[0]["log_prob"])
     assert last["summary"]["texts"] == 3

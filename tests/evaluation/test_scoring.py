@@ -57,7 +57,9 @@ def test_an_ngram_reads_rows_as_one_stream(monkeypatch, smoothing):
     ends = tokenizer.bos_token_id, tokenizer.eos_token_id
     rows = [[ends[0], *tokenizer.encode(text, add_special_tokens=False), ends[1]] for text in TEXTS]
     alone = [model.score(torch.tensor([row]))[0, 1:].double().tolist() for row in rows]
-    assert [score.log_probs.tolist() for score in score_texts(model, tokenizer, TEXTS)] == alone
+    scores = score_texts(model, tokenizer, TEXTS)
+    assert [score.log_probs.tolist() for score in scores] == alone
+    assert [score.log_prob for score in scores] == pytest.approx([sum(row) for row in alone])
     # Pieces of five tokens, which end within rows and between them, and share the two tokens of a context.
     calls, joined = [], model.score_joined
     monkeypatch.setattr(
