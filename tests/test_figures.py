@@ -415,6 +415,19 @@ def lecture_map() -> Iterator[str]:
     *_, joint, _, drawn = point_bits()
     yield f"[pen strokes](../hub_cards/graves_omniglot.md): {drawn} bits per point, "
     yield f"[joint Gaussian](../hub_cards/graves_joint_omniglot.md) {joint}"
+    found = facts("bert_wikitext2")["results"]
+    masked, following = (f"{100 * found[name]:.1f} %" for name in ("masked_accuracy", "next_sentence_accuracy"))
+    yield (
+        f"[BERT on WikiText-2](../hub_cards/bert_wikitext2.md): {masked} of the masked tokens, {following} of the next "
+        "sentences"
+    )
+    one, turned, _, dot = map(bleu, RECURRENT_TRANSLATORS)
+    yield f"[six translators](translation.md): BLEU {one} with one vector, {turned} with the source reversed"
+    yield f"[six translators](translation.md): BLEU {one} with one vector |"
+    yield f"[six translators](translation.md): BLEU {dot} with dot attention"
+    pieces = record("segmentations")["pieces"]
+    networks = [f"{pieces[name]['lstm_bits_per_byte']:.2f}" for name in ("UnigramTokenizer", "BpeTokenizer")]
+    yield "needs {} bits per byte in unigram pieces and {} in byte pairs".format(*networks)
     digits = point_rows()["digits"][-1]["bits_per_point"]
     yield f"[digits by rows](../hub_cards/graves_digits.md): {digits:.2f} bits per row"
     yield f"[three-way SST](../hub_cards/bag_of_words_sst3.md): {accuracy('bag_of_words_sst3')} of the test sentences"
