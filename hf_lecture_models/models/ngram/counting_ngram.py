@@ -80,9 +80,12 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
             raise ValueError(f"special token {special} is inside a text; encode texts without special tokens")
     before = np.cumsum(lengths + 2) - (lengths + 2)  # the place of each text's <s>
     places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
+    last = before + lengths + 1
     words = np.full(len(places), config.bos_token_id, np.int64)
-    words[before + lengths + 1] = config.eos_token_id
-    words[np.arange(len(ids)) + np.repeat(2 * np.arange(len(lengths)) + 1, lengths)] = ids
+    words[last] = config.eos_token_id
+    inside = np.ones(len(places), bool)
+    inside[before] = inside[last] = False
+    words[inside] = ids
     return Stream(words, places)
 
 
@@ -112,9 +115,10 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         first = np.flatnonzero(new)
         suffixes = shorter.take(ends.take(first))
-        longer = np.empty_like(shorter)
-        longer[ends] = np.cumsum(new) - 1
-        shorter, occurrences, keys = longer, np.diff(first, append=len(keys)), keys[first]
+        if n < config.order:
+            shorter = np.empty_like(shorter)
+            shorter[ends] = np.cumsum(new) - 1
+        occurrences, keys = np.diff(first, append=len(keys)), keys[first]
         counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
         if bar is not None:
             bar.update()
