@@ -187,6 +187,24 @@ def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
     assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
 
 
+def test_an_ngram_model_is_measured_as_networks_are(texts, tmp_path):
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "layout": "texts"}
+    settings["fit"] = {"order": 2, "smoothing": "add_alpha", "alpha": 1.0}
+    log_prob = measured("ngram_log_prob", settings, tmp_path, "validation")  # of the one text, for each token
+    assert measured("train_and_measure", settings, tmp_path, "validation") == pytest.approx(log_prob)
+
+
+def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
+    settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
+    found = measured("sentence_chrf", settings, tmp_path)
+    assert found == pytest.approx([100] * 4)  # learned by heart
+    untrained = settings | {"untrained": True}
+    of_all = measured("sentence_chrf", untrained, tmp_path)
+    # The four sources have 3, 4, 5 and 7 words.
+    assert measured("sentence_chrf", untrained | {"least_words": 5}, tmp_path) == of_all[2:]
+    assert measured("sentence_chrf", untrained | {"most_words": 4}, tmp_path) == of_all[:2]
+
+
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 

@@ -17,6 +17,7 @@ from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
 from hf_lecture_models.claims.methods.prompts import points_by_prompts
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
+from hf_lecture_models.claims.methods.translations import sentence_chrf
 from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
 from hf_lecture_models.claims.trial import Method
 
@@ -34,6 +35,7 @@ METHODS: dict[str, Method] = {
         possible_texts,
         remaining_gradient,
         right_when_misspelt,
+        sentence_chrf,
         tokens_per_word,
         train_and_measure,
         unseen_ngrams,
