@@ -186,6 +186,8 @@ def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
     ]
     asked = settings | {"questions": questions}
     assert measured("points_by_prompts", asked | {"beside": "chance"}, tmp_path) == pytest.approx([50, -100 / 3])
+    # After "Answer:", which the model does not know, both answers to the first question are equally probable.
+    assert measured("points_by_prompts", asked | {"beside": "no prompt"}, tmp_path)[0] == 50
     same = settings | {"questions": [{"prompt": "Answer:", "answers": ["cat", "the"], "label": 1}]}
     assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
 

@@ -93,9 +93,9 @@ def _some(data: Any, number: int) -> Any:
 
     They are the same ones at each call, in the order of the data.
 
-    >>> rows = _some(Rows({"text": [*"abcdefgh"]}, [("train.csv", 8)]), 3)
-    >>> len(rows), sorted(rows.columns["text"]) == rows.columns["text"]
-    (3, True)
+    >>> rows = _some(Rows({"label": [0] * 50 + [1] * 50}, [("train.csv", 100)]), 30)
+    >>> len(rows), set(rows.columns["label"]), rows.columns["label"] == sorted(rows.columns["label"])
+    (30, {0, 1}, True)
     """
     if not isinstance(data, Rows):
         return data[:number]
