@@ -23,7 +23,8 @@ def sentence_chrf(settings: Mapping[str, Any], seed: int, folder: Path, part: st
     least, most = (settings.get(name, usual) for name, usual in zip(own, (1, 10**6), strict=True))
     kept = [row for row, text in enumerate(data.columns["source"]) if least <= len(text.split()) <= most]
     data = keep_rows(data, kept, f"sources of {least} to {most} words are measured")
-    task, model, recipe = trained.task, trained.model, trained.recipe
+    task: Any = trained.task
+    model, recipe = trained.model, trained.recipe
     found = task.predict(model, trained.processor, task.encode(model, trained.processor, data, recipe), recipe)
     texts = [translations[0].text for translations in found]
     return [bleu_and_chrf([text], [right])["chrf"] for text, right in zip(texts, data.columns["target"], strict=True)]
