@@ -34,6 +34,7 @@ from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
 from hf_lecture_models.batches.blocks import token_stream
+from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -55,26 +56,6 @@ BANDS = {
     "1": (1, 2),
 }
 WORDS_PER_BAND, NEIGHBOURS, RARE = 300, 5, 5
-
-
-def count_vectors(stream: np.ndarray, vocab_size: int, contexts: int = 1000, dimensions: int = 100) -> Tensor:
-    """Positive pointwise mutual information of words with frequent tokens around them, reduced: (vocab, dimensions)."""
-    rank = np.full(vocab_size, -1)
-    frequent = np.argsort(-np.bincount(stream, minlength=vocab_size), kind="stable")[:contexts]
-    rank[frequent] = np.arange(contexts)
-    keys = []
-    for column, distance in enumerate((-2, -1, 1, 2)):
-        words, around = (stream[2:-2], stream[2 + distance : len(stream) - 2 + distance])
-        known = rank[around] >= 0
-        keys.append(words[known].astype(np.int64) * 4 * contexts + column * contexts + rank[around[known]])
-    pairs, counts = np.unique(np.concatenate(keys), return_counts=True)
-    words, columns = pairs // (4 * contexts), pairs % (4 * contexts)
-    total, of_word, of_column = counts.sum(), np.bincount(words, counts, vocab_size), np.bincount(columns, counts)
-    information = np.log(counts * total / (of_word[words] * of_column[columns])).clip(min=0)
-    places, shape = np.stack([words, columns]), (vocab_size, 4 * contexts)
-    matrix = torch.sparse_coo_tensor(places, information, shape, check_invariants=True)
-    left, lengths, _ = torch.svd_lowrank(matrix.float(), q=dimensions, niter=4)
-    return left * lengths.sqrt()
 
 
 def form(word: str) -> str:

@@ -3,7 +3,9 @@
 
 import math
 
+import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("accelerate")
 pytest.importorskip("scipy")
@@ -11,6 +13,7 @@ pytest.importorskip("scipy")
 from hf_lecture_models.claims.claim import load_claims
 from hf_lecture_models.claims.methods import METHODS
 from hf_lecture_models.claims.methods.costs import COUNTS
+from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.claims.report import describe_cases
 from hf_lecture_models.claims.trial import run_trial
 
@@ -183,8 +186,46 @@ def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
     ]
     asked = settings | {"questions": questions}
     assert measured("points_by_prompts", asked | {"beside": "chance"}, tmp_path) == pytest.approx([50, -100 / 3])
+    # After "Answer:", which the model does not know, both answers to the first question are equally probable.
+    assert measured("points_by_prompts", asked | {"beside": "no prompt"}, tmp_path)[0] == 50
     same = settings | {"questions": [{"prompt": "Answer:", "answers": ["cat", "the"], "label": 1}]}
     assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
+
+
+def test_an_ngram_model_is_measured_as_networks_are(texts, tmp_path):
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "layout": "texts"}
+    settings["fit"] = {"order": 2, "smoothing": "add_alpha", "alpha": 1.0}
+    log_prob = measured("ngram_log_prob", settings, tmp_path, "validation")  # of the one text, for each token
+    assert measured("train_and_measure", settings, tmp_path, "validation") == pytest.approx(log_prob)
+
+
+def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
+    settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
+    found = measured("sentence_chrf", settings, tmp_path)
+    assert found == pytest.approx([100] * 4)  # learned by heart
+    untrained = settings | {"untrained": True}
+    of_all = measured("sentence_chrf", untrained, tmp_path)
+    # The four sources have 3, 4, 5 and 7 words.
+    assert measured("sentence_chrf", untrained | {"least_words": 5}, tmp_path) == of_all[2:]
+    assert measured("sentence_chrf", untrained | {"most_words": 4}, tmp_path) == of_all[:2]
+
+
+def test_words_with_the_same_contexts_have_the_same_count_vector():
+    # a x b . a y b . c z d .
+    stream = np.array([0, 1, 2, 9, 0, 3, 2, 9, 4, 5, 6, 9] * 20)
+    vectors = torch.nn.functional.normalize(count_vectors(stream, vocab_size=10, contexts=10, dimensions=8))
+    assert vectors[1] @ vectors[3] == pytest.approx(1, abs=1e-4)
+    assert vectors[1] @ vectors[5] < 0.7
+
+
+def test_neighbours_are_those_of_words_that_are_as_rare_as_asked(texts, tmp_path):
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "untrained": True, "words": 100}
+    # the 4, cat 3, saw and dog 2, ran and a 1: in the three texts for training
+    rare, frequent = (
+        measured("context_cosine_of_neighbours", settings | {"counts": counts}, tmp_path) for counts in ([1, 1], [3, 9])
+    )
+    assert (len(rare), len(frequent)) == (2, 2)
+    assert all(-100 <= value <= 100 for value in rare + frequent)
 
 
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")

@@ -14,9 +14,11 @@ from hf_lecture_models.claims.methods.counts import (
 )
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
+from hf_lecture_models.claims.methods.neighbours import context_cosine_of_neighbours
 from hf_lecture_models.claims.methods.prompts import points_by_prompts
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
+from hf_lecture_models.claims.methods.translations import sentence_chrf
 from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
 from hf_lecture_models.claims.trial import Method
 
@@ -27,6 +29,7 @@ METHODS: dict[str, Method] = {
         changed_by_other_words,
         changed_by_shuffling,
         changed_by_zeros,
+        context_cosine_of_neighbours,
         growth_with_length,
         ngram_log_prob,
         output_layer_share,
@@ -34,6 +37,7 @@ METHODS: dict[str, Method] = {
         possible_texts,
         remaining_gradient,
         right_when_misspelt,
+        sentence_chrf,
         tokens_per_word,
         train_and_measure,
         unseen_ngrams,

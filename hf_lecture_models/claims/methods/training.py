@@ -62,15 +62,15 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used, the first ones; `untrained`, true for random
-            weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; and
-            fields of the recipe.
+            `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
+            true for random weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the
+            recipe's; and fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
     task, recipe = _task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
-    data = _first(data, settings["lines"]) if "lines" in settings else data
+    data = _some(data, settings["lines"]) if "lines" in settings else data
     processor = task.processor(recipe, data)
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
@@ -88,17 +88,20 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     return Trained(task, recipe, model.eval(), processor, validation, test)
 
 
-def _first(data: Any, number: int) -> Any:
-    """Return the first texts, or rows of columns, of training data.
+def _some(data: Any, number: int) -> Any:
+    """Return the first texts; of rows, which a file may have sorted by their class, some that are drawn at random.
 
-    >>> rows = _first(Rows({"text": ["a", "b", "c"]}, [("train.csv", 3)]), 2)
-    >>> len(rows), rows.columns
-    (2, {'text': ['a', 'b']})
+    They are the same ones at each call, in the order of the data.
+
+    >>> rows = _some(Rows({"label": [0] * 50 + [1] * 50}, [("train.csv", 100)]), 30)
+    >>> len(rows), set(rows.columns["label"]), rows.columns["label"] == sorted(rows.columns["label"])
+    (30, {0, 1}, True)
     """
     if not isinstance(data, Rows):
         return data[:number]
-    columns = {name: values[:number] for name, values in data.columns.items()}
-    return Rows(columns, [(f"the first rows of {data.sources[0][0]}", min(number, len(data)))])
+    kept = sorted(np.random.default_rng(0).permutation(len(data))[:number].tolist())
+    columns = {name: [values[row] for row in kept] for name, values in data.columns.items()}
+    return Rows(columns, [(f"{len(kept)} rows of {data.sources[0][0]}", len(kept))])
 
 
 def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
