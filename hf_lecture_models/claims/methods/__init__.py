@@ -13,6 +13,8 @@ from hf_lecture_models.claims.methods.counts import (
     unseen_ngrams,
 )
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
+from hf_lecture_models.claims.methods.pronouns import pronoun_attention
+from hf_lecture_models.claims.methods.stability import loss_at_other_rates
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
 from hf_lecture_models.claims.methods.word_order import changed_by_moving, changed_by_shuffling
@@ -26,9 +28,11 @@ METHODS: dict[str, Method] = {
         changed_by_shuffling,
         changed_by_zeros,
         growth_with_length,
+        loss_at_other_rates,
         ngram_log_prob,
         output_layer_share,
         possible_texts,
+        pronoun_attention,
         remaining_gradient,
         tokens_per_word,
         train_and_measure,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
+from hf_lecture_models.claims.methods.ablation import leave_out
 from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
@@ -18,7 +19,7 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines")
+OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "diverged", "without")
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,16 @@ def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part
     validation data.
 
     Args:
-        settings: those of `train_model`, and `measure`, a key of the task's measures.
+        settings: those of `train_model`; `measure`, a key of the task's measures; and `diverged`, the one value of a
+            run that ends with numbers that are not finite, in place of an error.
         part: "test" data are those of validation where the recipe has no others.
     """
-    trained = train_model(settings, seed, folder)
+    try:
+        trained = train_model(settings, seed, folder)
+    except FloatingPointError:
+        if "diverged" not in settings:
+            raise
+        return [float(settings["diverged"])]
     data = trained.validation if part == "validation" or trained.test is None else trained.test
     return _values(trained, settings["measure"], data)
 
@@ -54,8 +61,8 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used; `untrained`, true for random weights; and
-            fields of the recipe.
+            `part_texts`; `lines`, how many of the training data are used; `untrained`, true for random weights;
+            `without`, a part that is left out of the model, as in `leave_out`; and fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
@@ -63,15 +70,21 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = data[: settings["lines"]] if "lines" in settings else data
     processor = task.processor(recipe, data)
-    model = task.model(recipe, processor, data)
+    model = _made(settings, task.model(recipe, processor, data))
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         result = task.train(model, processor, data, validation, recipe, quiet=True)
         if result.stopped.startswith("SIG"):
             raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
-        model = task.auto_class_of(recipe).from_pretrained(result.folder)
+        model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
         shutil.rmtree(recipe.output_dir)
     return Trained(task, recipe, model.eval(), processor, validation, test)
+
+
+def _made(settings: Mapping[str, Any], model: Any) -> Any:
+    if "without" in settings:
+        leave_out(model, settings["without"])
+    return model
 
 
 def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
