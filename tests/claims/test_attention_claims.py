@@ -2,6 +2,7 @@
 """Methods that measure attention and the parts of a Transformer: what they leave out, read and compare."""
 
 from itertools import chain
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from hf_lecture_models import (
     SelfAttentionForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.claims.methods import METHODS, pronouns, stability, training
+from hf_lecture_models.claims.methods import METHODS, filling, pronouns, stability, training
 from hf_lecture_models.claims.methods.ablation import PARTS, leave_out
 
 TEXTS = {"train_texts": ["a b a b a b a b", "b a b a"], "validation_texts": ["a b a b"]}
@@ -142,3 +143,73 @@ def test_a_missing_model_is_named(tmp_path):
     settings = {"people": 1, "word": "name", "heads": "all", "model": str(tmp_path / "minilm")}
     with pytest.raises(FileNotFoundError, match="fine_tuning.md shows how"):
         METHODS["pronoun_attention"](settings, 0, tmp_path, "test")
+
+
+class _Scores:
+    """A model that gives the score 50 to the word after the word on the left, and -50 to all others."""
+
+    def __init__(self, size):
+        self.size, self.read = size, []
+
+    def __call__(self, input_ids, attention_mask=None):
+        self.read.append(input_ids.clone())
+        left = input_ids.roll(1, 1) if attention_mask is not None else input_ids
+        return SimpleNamespace(logits=100.0 * torch.nn.functional.one_hot((left + 1) % self.size, self.size) - 50)
+
+
+@pytest.mark.parametrize("by", ["masked", "causal"])
+def test_gaps_are_filled_and_other_words_stay(by):
+    tokenizer = WordTokenizer.from_words(["a", "b", "c", "d"], template="bert" if by == "masked" else None)
+    model = _Scores(len(tokenizer))
+    texts, gaps = (
+        [["a", "d", "c", "d"], ["b", "b"]],
+        [torch.tensor([False, True, False, False]), torch.tensor([False, True])],
+    )
+    filled = filling.fill(model, tokenizer, texts, gaps, torch.Generator().manual_seed(0), by)
+    assert filled == [["a", "b", "c", "d"], ["b", "c"]]
+    if by == "masked":
+        (read,) = model.read
+        assert tokenizer.convert_ids_to_tokens(read[0].tolist()) == ["[CLS]", "a", "[MASK]", "c", "d", "[SEP]"]
+        assert tokenizer.convert_ids_to_tokens(read[1].tolist()) == ["[CLS]", "b", "[MASK]", "[SEP]", "[PAD]", "[PAD]"]
+    else:
+        assert tokenizer.convert_ids_to_tokens(model.read[0][0].tolist()) == ["<s>", "a"]  # not what comes after
+
+
+def test_gaps_are_filled_one_after_the_other():
+    tokenizer = WordTokenizer.from_words(["a", "b", "c", "d"], template="bert")
+    model = _Scores(len(tokenizer))
+    filling.fill(
+        model, tokenizer, [["a"] * 4], [torch.ones(4, dtype=torch.bool)], torch.Generator().manual_seed(0), "masked"
+    )
+    masks = [int((read == tokenizer.mask_token_id).sum()) for read in model.read]
+    assert masks == [4, 3, 2, 1]
+
+
+def test_special_tokens_are_never_drawn():
+    tokenizer = WordTokenizer.from_words(["a"])
+    logits = torch.full((50, len(tokenizer)), 9.0)
+    drawn = filling._draw(logits, tokenizer, torch.Generator().manual_seed(0))
+    assert set(tokenizer.convert_ids_to_tokens(drawn.tolist())) == {"a"}
+
+
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial")
+def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
+    lines = {"train": ["a b c d", "b c d a"] * 20, "valid": ["a b"], "test": ["a b c d a b c d", "c d a b"]}
+    for name, texts in lines.items():
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")
+    monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
+    seen, drawn = [], filling._drawn
+
+    def remember(texts, counts, gaps, chance):
+        seen.append(gaps)
+        return drawn(texts, counts, gaps, chance)
+
+    monkeypatch.setattr(filling, "_drawn", remember)
+    monkeypatch.setattr(filling, "train_model", lambda *_: SimpleNamespace(model=None, processor=None))
+    monkeypatch.setattr(filling, "fill", lambda model, tokenizer, texts, gaps, *_: seen.append(gaps) or texts)
+    settings = {"texts": {"train": "train.txt", "validation": "valid.txt", "test": "test.txt"}, "lines": 20}
+    settings |= {"longest": 8, "share": 0.5, "models": {"masked": {}}}
+    arms = ({"by": "masked"}, {"by": "frequencies"})
+    real, random = (METHODS["filled_texts"](settings | arm, 0, tmp_path, "test") for arm in arms)
+    assert [gap.tolist() for gap in seen[0]] == [gap.tolist() for gap in seen[1]]
+    assert sum(real) > sum(random)  # the words stay as they are, or are drawn

@@ -12,6 +12,7 @@ from hf_lecture_models.claims.methods.counts import (
     tokens_per_word,
     unseen_ngrams,
 )
+from hf_lecture_models.claims.methods.filling import filled_texts
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.claims.methods.pronouns import pronoun_attention
 from hf_lecture_models.claims.methods.stability import loss_at_other_rates
@@ -27,6 +28,7 @@ METHODS: dict[str, Method] = {
         changed_by_other_words,
         changed_by_shuffling,
         changed_by_zeros,
+        filled_texts,
         growth_with_length,
         loss_at_other_rates,
         ngram_log_prob,
