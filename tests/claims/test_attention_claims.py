@@ -213,3 +213,17 @@ def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
     real, random = (METHODS["filled_texts"](settings | arm, 0, tmp_path, "test") for arm in arms)
     assert [gap.tolist() for gap in seen[0]] == [gap.tolist() for gap in seen[1]]
     assert sum(real) > sum(random)  # the words stay as they are, or are drawn
+
+
+def test_tokens_are_counted_as_often_as_they_are_read(tmp_path):
+    words = {"task": "masked_lm", "recipe": "bert_tiny", "train_texts": ["a b c", "a"], "epochs": 2.0}
+    rows = {"task": "text_classification", "recipe": "recurrent_pairs_tiny", "epochs": 10.0}
+    rows["train_rows"] = [
+        {"text": "a b", "text_pair": "c", "label": "yes"},
+        {"text": "a", "text_pair": "a", "label": "no"},
+    ]
+    settings = {"pre_training": words, "fine_tuning": [rows, rows | {"max_length": 5}]}
+    phases = ({"phase": "pre-training"}, {"phase": "fine-tuning"})
+    found = [[10**value for value in METHODS["tokens_read"](settings | one, 0, tmp_path, "test")] for one in phases]
+    # With [CLS] and [SEP], texts have 5 and 3 tokens, pairs 6 and 5.
+    assert found == [pytest.approx([2 * 8]), pytest.approx([10 * 11, 10 * 10])]

@@ -13,6 +13,7 @@ from hf_lecture_models.claims.methods.counts import (
     unseen_ngrams,
 )
 from hf_lecture_models.claims.methods.filling import filled_texts
+from hf_lecture_models.claims.methods.fine_tuning import tokens_read
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.claims.methods.pronouns import pronoun_attention
 from hf_lecture_models.claims.methods.stability import loss_at_other_rates
@@ -37,6 +38,7 @@ METHODS: dict[str, Method] = {
         pronoun_attention,
         remaining_gradient,
         tokens_per_word,
+        tokens_read,
         train_and_measure,
         unseen_ngrams,
     )

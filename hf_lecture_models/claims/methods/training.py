@@ -66,7 +66,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
-    task, recipe = _task_and_recipe(settings, seed, folder)
+    task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = data[: settings["lines"]] if "lines" in settings else data
     processor = task.processor(recipe, data)
@@ -87,7 +87,8 @@ def _made(settings: Mapping[str, Any], model: Any) -> Any:
     return model
 
 
-def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
+def task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
+    """Return the task and the recipe that the settings of `train_model` name."""
     task = TASKS[settings["task"]]
     fields = {name: value for name, value in settings.items() if name not in OWN_SETTINGS}
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
