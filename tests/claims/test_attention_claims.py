@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Methods that measure attention and the parts of a Transformer: what they leave out, read and compare."""
 
+from collections import Counter
 from itertools import chain
 from types import SimpleNamespace
 
@@ -23,10 +24,15 @@ TEXTS = {"train_texts": ["a b a b a b a b", "b a b a"], "validation_texts": ["a 
 RUN = {"task": "causal_lm", "recipe": "self_attention_tiny", "measure": "perplexity", "epochs": 1, **TEXTS}
 
 
-def small_model():
+def small_model(vocab_size=9):
     torch.manual_seed(0)
     config = SelfAttentionConfig(
-        vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, initializer_range=0.5, dropout=0.0
+        vocab_size=vocab_size,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        initializer_range=0.5,
+        dropout=0.0,
     )
     return SelfAttentionForCausalLM(config).eval()
 
@@ -62,11 +68,15 @@ def test_a_model_without_the_part_is_refused():
         leave_out(bert, "residuals")
 
 
-def test_the_part_is_missing_in_training_and_in_the_test(tmp_path):
+def test_the_part_is_missing_in_training_and_in_the_test(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(training, "leave_out", lambda model, part: seen.append(model) or leave_out(model, part))
     whole, without = (
-        METHODS["train_and_measure"](RUN | one, 0, tmp_path, "test") for one in ({}, {"without": "norms"})
+        METHODS["train_and_measure"](RUN | arm, 0, tmp_path, "test") for arm in ({}, {"without": "norms"})
     )
     assert whole != without
+    trained, loaded = seen
+    assert trained is not loaded
     assert not list(tmp_path.iterdir())
 
 
@@ -139,6 +149,17 @@ def test_the_best_head_is_chosen_by_other_sentences(monkeypatch, tmp_path):
     assert all_heads == pytest.approx([60] * 10)
 
 
+def test_the_pronouns_row_is_read():
+    sentence = pronouns.PronounSentence("Jack sleeps, because he is tired.", "he", "Jack", "")
+    tokenizer = WordTokenizer.from_words(["Jack", "sleeps,", "because", "he", "is", "tired."])
+    model = small_model(vocab_size=len(tokenizer))
+    rows = pronouns._read(model, tokenizer, sentence).rows
+    with torch.no_grad():
+        model.set_attn_implementation("eager")
+        weights = model(**tokenizer(sentence.text, return_tensors="pt"), output_attentions=True).attentions[0][0]
+    torch.testing.assert_close(rows, weights[:, 4])  # <s> Jack sleeps, because he
+
+
 def test_a_missing_model_is_named(tmp_path):
     settings = {"people": 1, "word": "name", "heads": "all", "model": str(tmp_path / "minilm")}
     with pytest.raises(FileNotFoundError, match="fine_tuning.md shows how"):
@@ -185,6 +206,12 @@ def test_gaps_are_filled_one_after_the_other():
     assert masks == [4, 3, 2, 1]
 
 
+def test_words_are_drawn_for_gaps_alone():
+    gaps = [torch.tensor([True, False, True])]
+    drawn = filling._drawn([["x", "y", "z"]], Counter({"a": 3}), gaps, torch.Generator().manual_seed(0))
+    assert drawn == [["a", "y", "a"]]
+
+
 def test_special_tokens_are_never_drawn():
     tokenizer = WordTokenizer.from_words(["a"])
     logits = torch.full((50, len(tokenizer)), 9.0)
@@ -194,16 +221,21 @@ def test_special_tokens_are_never_drawn():
 
 @pytest.mark.filterwarnings("ignore:.*too few, or artificial")
 def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
-    lines = {"train": ["a b c d", "b c d a"] * 20, "valid": ["a b"], "test": ["a b c d a b c d", "c d a b"]}
+    lines = {"train": ["d c b a"] * 20 + ["a b c d"] * 20, "valid": ["a b"], "test": ["a b c d a b c d", "c d a b"]}
     for name, texts in lines.items():
         (tmp_path / f"{name}.txt").write_text("\n\n".join(texts), encoding="utf-8")
     monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
-    seen, drawn = [], filling._drawn
+    seen, judged, drawn, fit = [], [], filling._drawn, filling.NGramForCausalLM.fit
+
+    def remember_texts(texts, *args, **options):
+        judged.append(list(texts))
+        return fit(texts, *args, **options)
 
     def remember(texts, counts, gaps, chance):
         seen.append(gaps)
         return drawn(texts, counts, gaps, chance)
 
+    monkeypatch.setattr(filling.NGramForCausalLM, "fit", remember_texts)
     monkeypatch.setattr(filling, "_drawn", remember)
     monkeypatch.setattr(filling, "train_model", lambda *_: SimpleNamespace(model=None, processor=None))
     monkeypatch.setattr(filling, "fill", lambda model, tokenizer, texts, gaps, *_: seen.append(gaps) or texts)
@@ -211,6 +243,7 @@ def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
     settings |= {"longest": 8, "share": 0.5, "models": {"masked": {}}}
     arms = ({"by": "masked"}, {"by": "frequencies"})
     real, random = (METHODS["filled_texts"](settings | arm, 0, tmp_path, "test") for arm in arms)
+    assert judged == [lines["train"][20:]] * 2
     assert [gap.tolist() for gap in seen[0]] == [gap.tolist() for gap in seen[1]]
     assert sum(real) > sum(random)  # the words stay as they are, or are drawn
 
