@@ -80,6 +80,14 @@ def test_the_part_is_missing_in_training_and_in_the_test(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_arm_leaves_the_settings_of_the_others_as_they_are(tmp_path):
+    model = {"model_type": "lecture_self_attention", "hidden_act": "gelu"}
+    settings = {"task": "causal_lm", "recipe": "self_attention_tiny", "model": model, "model.hidden_act": "silu"}
+    _, recipe = training.task_and_recipe(settings, 0, tmp_path)
+    assert recipe.model["hidden_act"] == "silu"
+    assert settings["model"]["hidden_act"] == "gelu"
+
+
 def test_a_run_that_diverges_has_the_stated_value(monkeypatch, tmp_path):
     def diverge(*_):
         raise FloatingPointError("the loss is nan")

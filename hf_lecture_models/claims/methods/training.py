@@ -4,6 +4,7 @@
 import math
 import shutil
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ def _made(settings: Mapping[str, Any], model: Any) -> Any:
 def task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
     """Return the task and the recipe that the settings of `train_model` name."""
     task = TASKS[settings["task"]]
-    fields = {name: value for name, value in settings.items() if name not in OWN_SETTINGS}
+    # A copy, since fields such as model.hidden_act are written into the dictionary `model`, which all arms share.
+    fields = {name: deepcopy(value) for name, value in settings.items() if name not in OWN_SETTINGS}
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
     if "texts" in settings:
         fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}
