@@ -10,8 +10,9 @@ import torch
 pytest.importorskip("accelerate")
 pytest.importorskip("scipy")
 
+from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 from hf_lecture_models.claims.claim import load_claims
-from hf_lecture_models.claims.methods import METHODS
+from hf_lecture_models.claims.methods import METHODS, states
 from hf_lecture_models.claims.methods.costs import COUNTS
 from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.claims.report import describe_cases
@@ -96,6 +97,20 @@ def test_zeros_take_attention_unless_they_are_masked(texts, tmp_path):
     assert found("lecture_recurrent", "after", masked=False) == [0, 0]
 
 
+def test_nothing_is_added_to_the_zeros(texts, tmp_path, monkeypatch):
+    made, models = states._tokenizer_and_model, []
+
+    def remember(*args):
+        models.append(made(*args)[1])
+        return made(*args)[0], models[0]
+
+    monkeypatch.setattr(states, "_tokenizer_and_model", remember)
+    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    settings = texts | {"side": "after", "masked": False, "model": {"model_type": "lecture_bert", **shape}}
+    measured("changed_by_zeros", settings, tmp_path)
+    assert not models[0].embed_positions.weight.any()
+
+
 def test_operations_are_those_of_the_formulas(tmp_path):
     # An Elman network: W_ih and W_hh, 4 x 4 each, for each word; the output layer is 4 x 10.
     model = {"model_type": "lecture_recurrent", "cell_type": "elman", "num_hidden_layers": 1}
@@ -119,6 +134,9 @@ def test_growth_is_the_power_of_the_length(tmp_path):
     words = [24 * 64 + 4 * 8 * n for n in (9, 17)]
     assert transformer("operations of the next word", [8]) == pytest.approx([math.log2(words[1] / words[0])])
     assert transformer("remembered numbers", [8]) == [1]
+    shape = {"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 3, "num_attention_heads": 1}
+    model = SelfAttentionForCausalLM(SelfAttentionConfig(**shape)).double()
+    assert COUNTS["remembered numbers"](model, 5) == 5 * 3 * (8 + 8)  # keys and values
     assert transformer("dependent steps", [8]) == [0]
     lstm = {count: found("lecture_recurrent", count, [64])[0] for count in COUNTS}
     assert lstm["dependent steps"] == pytest.approx(1, abs=0.05)

@@ -12,10 +12,14 @@ from hf_lecture_models.claims.methods.counts import (
     tokens_per_word,
     unseen_ngrams,
 )
+from hf_lecture_models.claims.methods.filling import filled_texts
+from hf_lecture_models.claims.methods.fine_tuning import tokens_read
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
 from hf_lecture_models.claims.methods.neighbours import context_cosine_of_neighbours
 from hf_lecture_models.claims.methods.prompts import points_by_prompts
+from hf_lecture_models.claims.methods.pronouns import pronoun_attention
+from hf_lecture_models.claims.methods.stability import loss_at_other_rates
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
 from hf_lecture_models.claims.methods.translations import sentence_chrf
@@ -30,15 +34,19 @@ METHODS: dict[str, Method] = {
         changed_by_shuffling,
         changed_by_zeros,
         context_cosine_of_neighbours,
+        filled_texts,
         growth_with_length,
+        loss_at_other_rates,
         ngram_log_prob,
         output_layer_share,
         points_by_prompts,
         possible_texts,
+        pronoun_attention,
         remaining_gradient,
         right_when_misspelt,
         sentence_chrf,
         tokens_per_word,
+        tokens_read,
         train_and_measure,
         unseen_ngrams,
     )

@@ -4,6 +4,7 @@
 import math
 import shutil
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
+from hf_lecture_models.claims.methods.ablation import leave_out
 from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
@@ -20,7 +22,7 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit")
+OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit", "without")
 
 
 @dataclass(frozen=True)
@@ -64,25 +66,25 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
             `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
             true for random weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the
-            recipe's; and fields of the recipe.
+            recipe's; `without`, a part that is left out of the model, as in `leave_out`; and fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
-    task, recipe = _task_and_recipe(settings, seed, folder)
+    task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
     processor = task.processor(recipe, data)
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
         return Trained(task, recipe, model, processor, validation, test)
-    model = task.model(recipe, processor, data)
+    model = _made(settings, task.model(recipe, processor, data))
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
             result = task.train(model, processor, data, validation, recipe, quiet=True)
             if result.stopped.startswith("SIG"):
                 raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
-            model = task.auto_class_of(recipe).from_pretrained(result.folder)
+            model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
         finally:
             shutil.rmtree(recipe.output_dir, ignore_errors=True)
     return Trained(task, recipe, model.eval(), processor, validation, test)
@@ -104,12 +106,19 @@ def _some(data: Any, number: int) -> Any:
     return Rows(columns, [(f"{len(kept)} rows of {data.sources[0][0]}", len(kept))])
 
 
-def _task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
+def _made(settings: Mapping[str, Any], model: Any) -> Any:
+    if "without" in settings:
+        leave_out(model, settings["without"])
+    return model
+
+
+def task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tuple[Task[Any], Any]:
+    """Return the task and the recipe that the settings of `train_model` name."""
     task = TASKS[settings["task"]]
     has_own_texts = "texts" in task.recipe_class.__dataclass_fields__  # the kind of texts that synthetic recall draws
-    fields = {
-        name: settings[name] for name in settings if name not in OWN_SETTINGS or (name == "texts" and has_own_texts)
-    }
+    own = set(OWN_SETTINGS) - {"texts"} if has_own_texts else OWN_SETTINGS
+    # A copy, since fields such as model.hidden_act are written into the dictionary `model`, which all arms share.
+    fields = {name: deepcopy(value) for name, value in settings.items() if name not in own}
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
     if "texts" in settings and not has_own_texts:
         fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}

@@ -1,0 +1,54 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Transformers that lack a part: norms, residual connections, or the scale of the scores.
+
+No configuration can leave these parts out, so a model is changed after it was made. It keeps all weights, those of the
+norms too, though it does not use them, so that it is saved and loaded like any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.cache_utils import Cache
+
+from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
+from hf_lecture_models.models.self_attention.modeling_self_attention import PreNormBlock
+
+PARTS = ("norms", "residuals", "scale")
+
+
+class _NoNorm(nn.LayerNorm):
+    """LN(x) = x."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x, (..., width)."""
+        return x
+
+
+class _BlockWithoutResiduals(PreNormBlock):
+    """n = Attention(LN_1(h)); h' = FFN(LN_2(n))."""
+
+    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+        """Return the next state, (batch, seq, hidden)."""
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, past_key_values)
+        return self.dropout(self.ffn(self.ffn_norm(self.dropout(attended))))
+
+
+def leave_out(model: Any, part: str) -> None:
+    """Leave a part out of a model of pre-LN blocks: "norms", "residuals", or "scale", the division by √head_dim.
+
+    Raises:
+        ValueError: there is no such part, or the model does not have it.
+    """
+    if part not in PARTS:
+        raise ValueError(f"no model without {part!r} can be made; the parts are {', '.join(PARTS)}")
+    kinds: dict[str, type[nn.Module]] = {"norms": nn.LayerNorm, "residuals": PreNormBlock, "scale": MultiHeadAttention}
+    found: list[Any] = [module for module in model.modules() if isinstance(module, kinds[part])]
+    if not found:
+        raise ValueError(f"{type(model).__name__} has no {kinds[part].__name__}, so {part} cannot be left out")
+    for module in found:
+        if part == "scale":
+            module.scaling = 1.0
+        else:
+            module.__class__ = _NoNorm if part == "norms" else _BlockWithoutResiduals
