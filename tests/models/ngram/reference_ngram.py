@@ -74,7 +74,7 @@ class ReferenceNGram:
         ys = [math.log(2 * of[r] / (t - q)) for q, r, t in zip(before, counts, after, strict=True)]
         x, y = sum(xs) / len(xs), sum(ys) / len(ys)
         slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
-        if slope >= -1:
+        if slope > -1 - 1e-9:
             return dict.fromkeys(of, 1.0)
         ratios, on_the_line = {}, False
         for r in counts:

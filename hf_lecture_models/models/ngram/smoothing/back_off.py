@@ -133,7 +133,7 @@ def _good_turing(occurrences: np.ndarray, n: int) -> DiscountRatios:
     # Each n_r is spread over the empty counts around r; without that, all high counts would have n_r = 1.
     gaps = np.diff(counts, prepend=0, append=2 * counts[-1] - counts[-2])
     slope = float(np.polyfit(np.log(counts), np.log(2 * numbers / (gaps[1:] + gaps[:-1])), 1)[0])
-    if slope >= -1:
+    if slope > -1 - 1e-9:  # at -1, up to rounding, the line discounts nothing
         return DiscountRatios(np.ones(1), usable=False)
     low = [1.0]
     for (r, number), (following, next_number) in pairwise(zip(counts.tolist(), numbers.tolist(), strict=True)):
