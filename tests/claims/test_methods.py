@@ -2,6 +2,7 @@
 """What the methods measure, on texts whose answers are known; and each claim's small experiment."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,12 @@ pytest.importorskip("scipy")
 
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 from hf_lecture_models.claims.claim import load_claims
-from hf_lecture_models.claims.methods import METHODS, states
+from hf_lecture_models.claims.methods import METHODS, prompts, states
 from hf_lecture_models.claims.methods.costs import COUNTS
 from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.claims.report import describe_cases
 from hf_lecture_models.claims.trial import run_trial
+from hf_lecture_models.evaluation.prompting import PromptItem
 
 TRAIN = ["the cat saw the dog", "a dog saw the cat", "the cat ran"]
 VALIDATION = ["the dog ran"]
@@ -208,6 +210,14 @@ def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
     assert measured("points_by_prompts", asked | {"beside": "no prompt"}, tmp_path)[0] == 50
     same = settings | {"questions": [{"prompt": "Answer:", "answers": ["cat", "the"], "label": 1}]}
     assert measured("points_by_prompts", same | {"beside": "no prompt"}, tmp_path) == [0]
+
+
+def test_questions_that_belong_together_have_one_value(texts, tmp_path, monkeypatch):
+    pair = [PromptItem("the cat saw", ("cat", "the"), label, group="mirror") for label in (0, 1)]
+    monkeypatch.setattr(prompts, "_items", lambda _: ([*pair, replace(pair[1], group=None)], " "))
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "fit": {"order": 2, "smoothing": "kneser_ney"}}
+    asked = settings | {"questions": ["any"], "beside": "chance"}
+    assert measured("points_by_prompts", asked, tmp_path) == [0, 50]
 
 
 def test_an_ngram_model_is_measured_as_networks_are(texts, tmp_path):
