@@ -36,8 +36,9 @@ def load_file(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(
             f"there is no file {path}; write one, which begins as `hf-lecture exercise NAME` prints"
         )
-    with path.open("rb"):
-        pass  # an error here is the file's; one below is raised by what it does
+    # An error here is the file's; one below is raised by what it does.
+    if b"\0" in path.read_bytes():
+        raise ValueError(f"{path.name} has null bytes, so it is not a Python file; save it as text in UTF-8")
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

@@ -102,7 +102,7 @@ def test_a_mistake_of_no_known_kind_has_no_hint(run, mine):
         ("def lstm_cel(): pass", "my.py has no function lstm_cell; is it lstm_cel?"),
         ("from math import sqrt\ndef f(): pass\ndef g(): pass", "my.py has no function lstm_cell; it has f, g"),
         ("lstm_cell = 3", "my.py has no function lstm_cell; it has no functions"),
-        (b"\x00\xff\x00", "my.py, line 1: source code string cannot contain null bytes"),
+        (b"\x00\xff\x00", "my.py has null bytes, so it is not a Python file; save it as text in UTF-8"),
         (b"\xff\xfe", "my.py, line 1: (unicode error) 'utf-8' codec can't decode byte 0xff in position 0"),
     ],
 )
