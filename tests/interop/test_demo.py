@@ -178,9 +178,13 @@ def pixels(view, selector):
 def test_two_models_are_compared(view, models):
     text = f"the cat ran\nzebra {EVIL}"
     view.get_by_role("tab", name="Compare").click()
-    view.fill("#compared textarea", text)
-    view.click("#button-compare")
-    view.wait_for_selector("#comparison table")
+    for _ in range(3):  # on a busy machine a page that still starts may put its own first text back
+        view.fill("#compared textarea", text)
+        view.click("#button-compare")
+        view.wait_for_selector("#comparison table")
+        if view.get_by_text("zebra", exact=True).count():
+            break
+        view.wait_for_timeout(2000)
     assert view.locator("#comparison thead th").all_inner_texts() == ["A: trigram", f"B: {NAME}"]
     measures = [evaluate_language_model(loaded.model, loaded.tokenizer, [text]) for loaded in models]
     cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
