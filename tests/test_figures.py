@@ -440,6 +440,10 @@ def lecture_map() -> Iterator[str]:
         f"sentences (bag of words: {accuracy('bag_of_words_sst3')})"
     )
     yield f"[English Web Treebank](../hub_cards/recurrent_ewt.md): {accuracy('recurrent_ewt')} of the test words"
+    kinds = ("LSTM, last state", "LSTM of two layers, last state", "LSTM both ways, last states")
+    one_layer, two_layers, both_ways = (with_error(record("sentence_classifiers")["rows"][kind]) for kind in kinds)
+    yield f"last state: two layers {two_layers} % of the test sentences, one layer {one_layer} %"
+    yield f"last states: both ways {both_ways} %, one way {one_layer} %"
     sst, rte = (transfer(title) for title in ("SST, three-way", "RTE"))
     yield (
         f"three-way SST {sst[0]} % by its features, {sst[1]} % with all weights trained; RTE {rte[0]} and {rte[1]} %. "
