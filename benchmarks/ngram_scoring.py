@@ -107,6 +107,17 @@ def distributions_per_second(model, tokenizer, texts: list[str], repeats: int) -
     return POSITIONS / timed(lambda: model(ids).logits, repeats)[1]
 
 
+def in_turn(functions, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Call all functions one after the other, several times: the median CPU seconds of each, and its result."""
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    results = {}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            results[name], cpu, _ = timed(function)
+            seconds[name].append(cpu)
+    return {name: median(taken) for name, taken in seconds.items()}, results
+
+
 def report(rates: dict[str, float], perplexities: dict[str, float]) -> list[str]:
     """Print a line for each contestant; the names of the peers."""
     peers = [name for name in rates if name.startswith("kenlm")]
@@ -139,13 +150,8 @@ def main() -> None:
         (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test))
         functions["text, by the verb score"] = lambda: by_the_verb(Path(folder))
         loading = timed(lambda: load_language_model(folder, None), options.repeats)[1]
-        seconds: dict[str, list[float]] = {name: [] for name in functions}
-        sums = {}
-        for _ in range(options.repeats):
-            for name, function in functions.items():
-                sums[name], cpu, _ = timed(function)
-                seconds[name].append(cpu)
-    rates = {name: tokens / median(taken) for name, taken in seconds.items()}
+        seconds, sums = in_turn(functions, options.repeats)
+    rates = {name: tokens / taken for name, taken in seconds.items()}
     peers = report(rates, {name: math.exp(-total / tokens) for name, total in sums.items()})
     rows = distributions_per_second(model, tokenizer, test, options.repeats)
     results = {"order": options.order, "tokens": tokens, "tokens_per_cpu_s": rates, "distributions_per_cpu_s": rows}
