@@ -65,7 +65,7 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     _refuse_other_class(name, saved, has_own_code or gives_saved_model(chosen, config), chosen)
     with weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
-        loaded: Any = chosen.from_pretrained(name, local_files_only=local_only, output_loading_info=True)
+        loaded: Any = chosen.from_pretrained(name, config=config, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
     _refuse_missing(name, type(model).__name__, sorted(info["missing_keys"]))
     if model.main_input_name == "points":

@@ -85,18 +85,16 @@ def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> 
 
 def _json_line(score: TextScore, detail: list[dict[str, Any]] | None) -> str:
     """Return the line of JSON of a text; to let an encoder write it as a whole would take twice as long."""
-    fields = [
-        f'"text": {strict_json(score.encoded.text)}',
-        f'"log_prob": {_json_number(score.log_prob)}',
-        f'"log_prob_per_token": {_json_number(score.log_prob_per_token)}',
-        f'"tokens": {len(score.ids)}',
-        f'"unknown": {len(score.encoded.unknown_words)}',
-    ]
+    line = (
+        f'{{"text": {strict_json(score.encoded.text)}, "log_prob": {_json_number(score.log_prob)}, '
+        f'"log_prob_per_token": {_json_number(score.log_prob_per_token)}, "tokens": {len(score.ids)}, '
+        f'"unknown": {len(score.encoded.unknown_words)}'
+    )
     if isinstance(score, MarginalScore):
-        fields.append(f'"segmentations": {strict_json(score.method)}')
+        line += f', "segmentations": {strict_json(score.method)}'
     if detail is not None:
-        fields.append(f'"token_log_probs": {strict_json(detail)}')
-    return f"{{{', '.join(fields)}}}"
+        line += f', "token_log_probs": {strict_json(detail)}'
+    return line + "}"
 
 
 def _json_number(value: float) -> str:

@@ -157,9 +157,9 @@ class LectureTokenizer(TokenizersBackend):
         if not cls._is_own_model(backend.model):
             kind = type(backend.model).__name__
             raise ValueError(f"{path} holds a {kind} tokenizer, not a {cls.__name__}; load it with AutoTokenizer")
-        ids = backend.get_vocab().values()
-        if len(set(ids)) != len(ids) or max(ids, default=-1) != len(ids) - 1:
-            raise ValueError(f"{path}: the token ids are not 0 to {len(ids) - 1}, each once; save the tokenizer again")
+        size = backend.get_vocab_size()
+        if None in map(backend.id_to_token, range(size)):
+            raise ValueError(f"{path}: the token ids are not 0 to {size - 1}, each once; save the tokenizer again")
         return backend
 
     @classmethod
