@@ -13,6 +13,8 @@ def strict_json(value: Any, indent: int | None = None) -> str:
     >>> strict_json({"log_prob": float("-inf"), "text": "dansé"})
     '{"log_prob": null, "text": "dansé"}'
     """
+    if isinstance(value, str) and value.isascii():
+        return json.dumps(value)  # for ASCII the standard encoder gives the same, in half the time
     encoder = _encoder(indent)
     try:
         return encoder.encode(value)
