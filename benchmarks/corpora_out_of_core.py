@@ -1,14 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """N-grams of corpora out of core: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core [--lmplz PATH] [--tokens 10 100] [--memory 2GB]
+    OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core [--lmplz PATH] [--tokens 10 20 100] [--memory 2GB]
         [--engine duckdb] [--folder FOLDER]
 
-Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`); the two numbers are millions of
+Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`); the three numbers are millions of
 tokens. The first text is estimated with order 5 in memory and out of core, and the tables are compared. The second is
-estimated out of core with order 3, without n-grams that occur once; its n-grams are compared with those that lmplz
-writes for the same file, thresholds and memory. Each estimation runs in a process of its own. The system gives its peak
-memory, which includes mapped parts of files.
+estimated with order 3, all n-grams, in memory, out of core, and by lmplz. The third is estimated out of core with order
+3, without n-grams that occur once; its n-grams are compared with those that lmplz writes for the same file, thresholds
+and memory. Each estimation runs in a process of its own, with the vocabulary of WikiText-2, which lmplz has to find; the time to
+save the model, or to write the ARPA file, is counted. The system gives its peak memory, which includes mapped parts of
+files.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ import numpy as np
 
 from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
 
-EQUALITY, LARGE = {"order": 5, "prune": None}, {"order": 3, "prune": [0, 1, 1]}
+EQUALITY, MIDDLE, LARGE = (
+    {"order": 5, "prune": None},
+    {"order": 3, "prune": [0, 0, 0]},
+    {"order": 3, "prune": [0, 1, 1]},
+)
 UNKNOWN = "<UNKNOWN>"  # lmplz refuses <unk>
 BATCH_TEXTS = 1 << 16
 
@@ -62,13 +68,14 @@ def child(options: argparse.Namespace) -> None:
 
     def estimate():
         path = options.folder / "texts.txt"
-        return NGramForCausalLM.fit(path, tokenizer, order=options.child_order, prune=prune, memory=limit)
+        model = NGramForCausalLM.fit(path, tokenizer, order=options.child_order, prune=prune, memory=limit)
+        model.save_pretrained(options.folder / options.child)
+        return model
 
     disk = DiskWatch(work)
     model, cpu, wall = timed(estimate)
     found = {"cpu_s": cpu, "wall_s": wall, "imported_mib": imported, "peak_mib": peak_mib(), "disk_mb": disk.stop()}
     found["ngrams"], found["discounts"] = model.config.table_sizes, model.config.discounts
-    model.save_pretrained(options.folder / options.child)
     if limit is not None:
         limit.clear()
     print(json.dumps(found))
@@ -184,11 +191,22 @@ def compare_in_memory(model, tokenizer, options: argparse.Namespace) -> dict:
     return found
 
 
+def compare_middle(model, tokenizer, options: argparse.Namespace) -> dict:
+    """Estimate order 3, all n-grams, in memory, out of core and with lmplz."""
+    found = {"text": draw_corpus(model, tokenizer, int(options.tokens[1] * 1e6), options.folder / "texts.txt")}
+    for kind in ("in_memory", "past"):
+        found[kind] = run_child(kind, options.folder, options, **MIDDLE)
+    if options.lmplz:
+        found["lmplz"] = run_lmplz(options.lmplz, options.folder, options, **MIDDLE)
+        found["ratios"] = {kind: found["lmplz"]["cpu_s"] / found[kind]["cpu_s"] for kind in ("in_memory", "past")}
+    return found
+
+
 def compare_large(model, tokenizer, options: argparse.Namespace) -> dict:
     """Estimate order 3, pruned, out of core and with lmplz."""
     from hf_lecture_models import NGramForCausalLM
 
-    found = {"text": draw_corpus(model, tokenizer, int(options.tokens[1] * 1e6), options.folder / "texts.txt")}
+    found = {"text": draw_corpus(model, tokenizer, int(options.tokens[2] * 1e6), options.folder / "texts.txt")}
     found["past"] = run_child("past", options.folder, options, **LARGE)
     if options.lmplz:
         found["lmplz"] = run_lmplz(options.lmplz, options.folder, options, **LARGE)
@@ -205,6 +223,8 @@ def report(results: dict) -> None:
                 run = result[kind]
                 peak = f", peak {run['peak_mib']:.0f} MiB, disk {run['disk_mb']:.0f} MB" if "peak_mib" in run else ""
                 print(f"  {kind}: {run['cpu_s']:.0f} CPU s, {run['wall_s']:.0f} s{peak}")
+        if "ratios" in result:
+            print(f"  times as fast as lmplz: {result['ratios']}")
         if "bit_for_bit" in result:
             print(f"  tables equal bit for bit: {result['bit_for_bit']}")
         if "comparison" in result:
@@ -218,7 +238,7 @@ def report(results: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
-    parser.add_argument("--tokens", type=float, nargs=2, default=[10, 100], help="millions; 0 leaves one out")
+    parser.add_argument("--tokens", type=float, nargs=3, default=[10, 20, 100], help="millions; 0 leaves one out")
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--engine", default="duckdb")
     parser.add_argument("--folder", type=Path, help="where texts and stages go; else a temporary one")
@@ -236,7 +256,7 @@ def main() -> None:
         tokenizer = WordTokenizer.train(text, progress=False)
         tokenizer.save_pretrained(options.folder / "tokenizer")
         model = NGramForCausalLM.fit(text, tokenizer, order=5, progress=False)
-        runs = {"equality": compare_in_memory, "large": compare_large}
+        runs = {"equality": compare_in_memory, "middle": compare_middle, "large": compare_large}
         wanted = [name for name, tokens in zip(runs, options.tokens, strict=True) if tokens]
         results = {"memory": options.memory, "engine": options.engine}
         found = {name: runs[name](model, tokenizer, options) for name in wanted}

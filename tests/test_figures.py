@@ -1218,11 +1218,16 @@ def large_corpora_page() -> Iterator[str]:
     def cells(run: Mapping[str, Any]) -> list[str]:
         return [f"{run['cpu_s']:.0f}", *(f"{run[key]:,.0f}" if key in run else "" for key in ("peak_mib", "disk_mb"))]
 
-    equality, large = found["equality"], found["large"]
-    millions = [f"{run['text']['tokens'] / 1e6:.1f} million tokens" for run in (equality, large)]
+    equality, middle, large = (found[name] for name in ("equality", "middle", "large"))
+    millions = [f"{run['text']['tokens'] / 1e6:.1f} million tokens" for run in (equality, middle, large)]
     yield table_row(f"{millions[0]}, order 5", "in memory", *cells(equality["in_memory"]))
     yield table_row("", "out of core, the same tables bit for bit", *cells(equality["past"]))
-    yield table_row(f"{millions[1]}, order 3, `prune=[0, 1, 1]`", "out of core", *cells(large["past"]))
+    yield table_row(f"{millions[1]}, order 3", "in memory", *cells(middle["in_memory"]))
+    yield table_row("", "out of core", *cells(middle["past"]))
+    yield table_row("", "`lmplz -S`, as much memory", *cells(middle["lmplz"]))
+    in_memory, past = (f"{middle['ratios'][kind]:.2f}" for kind in ("in_memory", "past"))
+    yield f"all n-grams of order 3 are estimated {in_memory} times as fast as by `lmplz` in memory, {past} out of core"
+    yield table_row(f"{millions[2]}, order 3, `prune=[0, 1, 1]`", "out of core", *cells(large["past"]))
     yield (table_row("", "`lmplz -S`, as much memory", *cells(large["lmplz"])))
     both = large["comparison"]
     assert both["ours"] == both["lmplz"] == both["in_both"]
