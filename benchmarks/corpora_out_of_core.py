@@ -8,9 +8,9 @@ Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.p
 tokens. The first text is estimated with order 5 in memory and out of core, and the tables are compared. The second is
 estimated with order 3, all n-grams, in memory, out of core, and by lmplz. The third is estimated out of core with order
 3, without n-grams that occur once; its n-grams are compared with those that lmplz writes for the same file, thresholds
-and memory. Each estimation runs in a process of its own, with the vocabulary of WikiText-2, which lmplz has to find; the time to
-save the model, or to write the ARPA file, is counted. The system gives its peak memory, which includes mapped parts of
-files.
+and memory. Each estimation runs in a process of its own, with the vocabulary of WikiText-2, which lmplz has to find.
+The time to save the model, or to write the ARPA file, is counted. The system gives its peak memory, which includes
+mapped parts of files.
 """
 
 from __future__ import annotations
