@@ -189,6 +189,7 @@ def test_the_inside_is_seen(view):
     assert view.eval_on_selector("#gradients img", "one => one.decode().then(() => one.naturalWidth)") > 300
     assert "A: trigram: NGramForCausalLM has no word vectors" in view.inner_text("#gradients .error")
     open_tab(view, "Inside", "Segmentation")
+    assert view.input_value("#segmented textarea") == "the old man saw the sea"  # B spells Jack's J in bytes
     view.fill("#segmented textarea", "the cat")
     ask(view, "see-segmentation", "#segmentation img")  # of characters: words have no steps, so A is not offered
     assert view.eval_on_selector("#segmentation img", "one => one.decode().then(() => one.naturalWidth)") > 300
