@@ -154,10 +154,10 @@ Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
 PromptTask = StrEnum("PromptTask", ["copa", "balanced_copa", "piqa", "arc_easy", "arc_challenge"])
 # Those of `hf_lecture_models/exercises/registry.py`, in its order.
-ExerciseName = StrEnum(
-    "ExerciseName",
-    "bpe_merge unigram_viterbi kneser_ney_discounts lstm_cell backpropagation_through_time skip_gram_update attention "
-    "layer_norm_gradient mask_tokens beam_search relative_shift linear_attention_step all",
+EXERCISE_NAMES = (
+    *("bpe_merge", "unigram_viterbi", "kneser_ney_discounts", "lstm_cell", "backpropagation_through_time"),
+    *("skip_gram_update", "attention", "layer_norm_gradient", "mask_tokens", "beam_search", "relative_shift"),
+    *("linear_attention_step", "all"),
 )
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte"])
@@ -988,8 +988,12 @@ def surprisal(
 @app.command(short_help="Functions of the lectures to write yourself, and their check.")
 def exercise(
     name: Annotated[
-        ExerciseName | None,
-        typer.Argument(help="An exercise, or all; without it they are listed.", metavar="NAME"),
+        str | None,
+        typer.Argument(
+            help="An exercise, or all; without it they are listed.",
+            metavar="NAME",
+            autocompletion=lambda incomplete: [name for name in EXERCISE_NAMES if name.startswith(incomplete)],
+        ),
     ] = None,
     file: Annotated[
         Path | None,
@@ -1003,7 +1007,7 @@ def exercise(
     It is compared with the package's own code on fixed inputs, in values and gradients. The status is 0 if it is right,
     and 1 if not; a typical mistake gets a hint. Your file is run: use only files that you trust.
     """
-    _run("exercise", name=name and name.value, file=file)
+    _run("exercise", name=name, file=file)
 
 
 @app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hf_lecture_models.exercises.checking import NOTHING_YET, Verdict, check, show
 from hf_lecture_models.exercises.exercise import Exercise
-from hf_lecture_models.exercises.registry import EXERCISES, blank_file
+from hf_lecture_models.exercises.registry import EXERCISES, blank_file, find_exercises
 from hf_lecture_models.exercises.student import find_function, load_file
 
 
@@ -17,12 +17,12 @@ def run(name: str | None, file: Path | None) -> None:
 
     Raises:
         SystemExit: an answer is wrong or missing.
-        OSError, ValueError: the file cannot be read or run.
+        OSError, ValueError: there is no exercise of this name, or the file cannot be read or run.
     """
     if name is None:
         _list()
         return
-    exercises = list(EXERCISES.values()) if name == "all" else [EXERCISES[name]]
+    exercises = find_exercises(name)
     if file is None:
         print(blank_file([exercise.name for exercise in exercises]), end="")
         return

@@ -17,6 +17,7 @@ SENTENCES = (
 )
 GAP = "___"
 _WORDS = 6
+_MOST_PIECES = 2.0
 
 
 def is_known(tokenizer: Any, text: str) -> bool:
@@ -48,13 +49,27 @@ def known_text(models: Sequence[LoadedModel], candidates: Sequence[str] = SENTEN
     >>> from hf_lecture_models import WordTokenizer
     >>> known_text([LoadedModel("m", None, WordTokenizer.from_words(["the", "cat", "sleeps"]))])
     'the cat sleeps'
+
+    A tokenizer of pieces knows every text. Its words are those that it does not cut into many pieces, so a candidate
+    with two pieces a word, or fewer, comes before the others:
+
+    >>> from hf_lecture_models import BpeTokenizer
+    >>> french = BpeTokenizer.train(["le chat noir dort"] * 9, vocab_size=300, form="bytes", progress=False)
+    >>> known_text([LoadedModel("m", None, french)], ["the black cat sleeps", "le chat noir dort"])
+    'le chat noir dort'
     """
     tokenizers = [loaded.tokenizer for loaded in models]
     for readers in (tokenizers, tokenizers[:1]):
-        for text in candidates:
-            if all(is_known(tokenizer, text) for tokenizer in readers):
-                return text
+        known = [text for text in candidates if all(is_known(tokenizer, text) for tokenizer in readers)]
+        if known:
+            whole = (text for text in known if all(_pieces(tokenizer, text) <= _MOST_PIECES for tokenizer in readers))
+            return next(whole, known[0])
     return " ".join(known_words(models))
+
+
+def _pieces(tokenizer: Any, text: str) -> float:
+    """Return the tokens of a text by the number of its words."""
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"]) / len(text.split())
 
 
 def known_words(models: Sequence[LoadedModel], most: int = _WORDS) -> list[str]:

@@ -17,7 +17,8 @@ _QUESTIONS = {
     "Who is asleep?": "Jack is now asleep, because he is tired.",
     "who sees a basket": "the keeper sees a basket on the ship",
 }
-_TAGGED = ("Ada Lovelace met Charles Babbage in London.",)
+_NAMES = "Ada Lovelace met Charles Babbage in London."
+_PARTS_OF_SPEECH = "she reads a light book"
 
 
 def classify_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -40,7 +41,9 @@ def tag_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_tags(models[which], text)
 
     which = add_choice_of_model(gradio, models)
-    value = known_text(models, _TAGGED)
+    # The tags of names begin with B- and I-; a tagger that has no such tags gives parts of speech.
+    names = any(tag.startswith("B-") for tag in models[0].model.config.id2label.values())
+    value = known_text(models, (_NAMES, _PARTS_OF_SPEECH) if names else (_PARTS_OF_SPEECH, _NAMES))
     text = gradio.Textbox(label="Sentence", lines=2, value=value, info="blanks between the words", elem_id="tagged")
     add_button(gradio, "Tag", answer, [which, text], ["tags"])
 

@@ -8,7 +8,7 @@ from typing import Any
 from hf_lecture_models.analysis.segmentation import segmentation_steps
 from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import LoadedModel
-from hf_lecture_models.demo.examples import LECTURE_SENTENCE, is_known, known_text, known_words
+from hf_lecture_models.demo.examples import SENTENCES, is_known, known_text, known_words
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model
 from hf_lecture_models.demo.inside import (
     PAIRS,
@@ -53,9 +53,9 @@ def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     add_button(gradio, "See gradients", partial(see_gradients, models), [text, fresh], ["gradients"])
 
 
-def _has_steps(loaded: LoadedModel) -> bool:
+def _has_steps(loaded: LoadedModel, text: str = "a") -> bool:
     try:
-        return bool(segmentation_steps(loaded.tokenizer, "a"))
+        return bool(segmentation_steps(loaded.tokenizer, text))
     except (TypeError, ValueError):
         return False
 
@@ -70,7 +70,7 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     which = add_choice_of_model(gradio, models)
     text = gradio.Textbox(
         label="Words",
-        value=known_text(models, (LECTURE_SENTENCE,)),
+        value=known_text(models, [text for text in SENTENCES if all(_has_steps(one, text) for one in models)]),
         placeholder="A few words: each step has a row",
         elem_id="segmented",
     )

@@ -17,7 +17,7 @@ from hf_lecture_models.demo.answers import (
     next_tokens,
     rank,
 )
-from hf_lecture_models.demo.examples import known_text
+from hf_lecture_models.demo.examples import LECTURE_SENTENCE, known_text
 from hf_lecture_models.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.demo.images import add_image, decoded_image
 from hf_lecture_models.demo.inside import MAX_POINTS, see_caption, see_strokes, see_translation
@@ -25,7 +25,9 @@ from hf_lecture_models.demo.inside import MAX_POINTS, see_caption, see_strokes, 
 _MOST_BEAMS = 10
 _DECODING = ("greedy search", "sampling")
 _ORDERS = ("the whole sentence", "a token, on average")
-_PROMPTS = ("Jack is now", "the old man", "it is the first")
+_PROMPTS = ("Jack is now", "the old man", "it is the first", "the keeper of the lighthouse")
+# In the languages from which the recipes translate.
+_TRANSLATED = (LECTURE_SENTENCE, "A black dog runs on the beach.", "La petite maison est verte")
 
 
 def caption_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -74,7 +76,7 @@ def translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_translation(models[which], text, int(beams))
 
     which = add_choice_of_model(gradio, models)
-    text = gradio.Textbox(label="Sentence", lines=2, value=known_text(models), elem_id="translated")
+    text = gradio.Textbox(label="Sentence", lines=2, value=known_text(models, _TRANSLATED), elem_id="translated")
     beams = gradio.Slider(1, _MOST_BEAMS, 4, step=1, label="Beams", info="1: greedy search")
     add_button(gradio, "Translate", answer, [which, text, beams], ["translation", "alignment"])
 

@@ -16,6 +16,7 @@ from hf_lecture_models.exercises.pretraining import MASK_TOKENS, SKIP_GRAM_UPDAT
 from hf_lecture_models.exercises.recurrent import BACKPROPAGATION_THROUGH_TIME, LSTM_CELL
 from hf_lecture_models.exercises.search import BEAM_SEARCH
 from hf_lecture_models.exercises.text import BPE_MERGE, KNESER_NEY_DISCOUNTS, UNIGRAM_VITERBI
+from hf_lecture_models.io.recipe import unknown_name
 
 EXERCISES: dict[str, Exercise] = {
     exercise.name: exercise
@@ -45,6 +46,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 '''
+
+
+def find_exercises(name: str) -> list[Exercise]:
+    """Return the exercise of this name in a list, or all exercises for the name "all".
+
+    >>> [exercise.name for exercise in find_exercises("lstm_cell")]
+    ['lstm_cell']
+
+    Raises:
+        ValueError: there is none; the message has the most similar name, or all names.
+    """
+    if name == "all":
+        return list(EXERCISES.values())
+    if name not in EXERCISES:
+        raise ValueError(unknown_name(name, [*EXERCISES, "all"], "exercise"))
+    return [EXERCISES[name]]
 
 
 def blank_file(names: list[str]) -> str:

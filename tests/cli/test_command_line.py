@@ -71,6 +71,7 @@ def completion(line, shell="bash"):
         ([], completion("hf-lecture score model --str"), 0, "--stream\n"),
         ([], completion("hf-lecture neighbours model cat --metric "), 0, "cosine\neuclidean\n"),
         ([], completion("hf-lecture score no-such-model no-such-file.txt --js"), 0, "--json\n"),
+        ([], completion("hf-lecture exercise layer"), 0, "layer_norm_gradient\n"),
         ([], completion("hf-lecture ne", "zsh"), 0, "neighbours"),
         ([], completion("hf-lecture ne", "fish"), 0, "neighbours"),
     ],

@@ -5,12 +5,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from huggingface_hub import constants
 
 from hf_lecture_models.cli import demo
 from hf_lecture_models.demo import defaults
 from hf_lecture_models.demo.defaults import DEFAULT_MODELS, DefaultModel, cache_folder, cached_folder, default_models
-from hf_lecture_models.demo.page import TABS, load_models, tabs_for
+from hf_lecture_models.demo.examples import GAP, is_known
+from hf_lecture_models.demo.page import TABS, build_page, load_models, tabs_for
 
 TWO = (DEFAULT_MODELS[0], DefaultModel("words", "bag_of_words_tiny", "text_classification"))
 
@@ -120,6 +122,26 @@ def test_the_command_serves_them_and_trains_nothing_without_gradio(cache, traine
 
 
 @pytest.mark.slow
-def test_all_of_them_fill_all_tabs_but_two(cache):
-    filled = tabs_for(load_models(default_models()))
+def test_all_of_them_fill_all_tabs_but_two_with_texts_that_they_know(cache):
+    gradio = pytest.importorskip("gradio")
+    models = load_models(default_models())
+    filled = tabs_for(models)
     assert {tab.name for tab in TABS} - set(filled) == {"Caption", "Draw"}
+    blocks = build_page(models).blocks.values()
+    texts = {one.elem_id: one.value for one in blocks if isinstance(one, gradio.Textbox) and one.value}
+    for name, field in {
+        "Continue": "prompt",
+        "Compare": "compared",
+        "Classify": "classified",
+        "Fill in": "gapped",
+    }.items():
+        known = texts[field].replace(GAP, "a")
+        assert all(is_known(loaded.tokenizer, known) for loaded in filled[name]), (name, known)
+    # These two take any characters, and know the sentences of their recipes.
+    assert texts["translated"] in [row["source"] for row in _rows("translator")]
+    assert texts["tagged"].split() in [row["tokens"] for row in _rows("elmo_tagger")]
+
+
+def _rows(name):
+    (model,) = (model for model in DEFAULT_MODELS if model.name == name)
+    return yaml.safe_load((cached_folder(model) / "recipe.yaml").read_text(encoding="utf-8"))["train_rows"]

@@ -27,8 +27,8 @@ from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCaus
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
+from tests.interop.demo_view import ask, open_tab, opened
 from tests.interop.installed import need
-from tests.interop.test_demo_tabs import open_tab
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytestmark = pytest.mark.slow
@@ -60,19 +60,8 @@ def address(models):
 
 @pytest.fixture
 def view(browser, address):
-    """A new page whose dialogs and requests are on record."""
-    view = browser.new_page(viewport={"width": 1000, "height": 900})
-    view.set_default_timeout(60_000)
-    view.said, view.asked = [], []
-    view.on("dialog", lambda dialog: (view.said.append(dialog.message), dialog.dismiss()))
-    view.on("request", lambda request: view.asked.append(request.url))
-    view.on("pageerror", lambda error: view.said.append(str(error)))
-    view.goto(address)
-    view.wait_for_selector("#prompt textarea")
-    yield view
-    hosts = {urlsplit(url).hostname for url in view.asked if not url.startswith(("data:", "blob:"))}
-    assert (view.said, hosts) == ([], {"127.0.0.1"})
-    view.close()
+    with opened(browser, address, width=1000) as view:
+        yield view
 
 
 def numbers(view, selector):
@@ -82,8 +71,7 @@ def numbers(view, selector):
 def test_a_text_is_continued(view, models):
     view.fill("#prompt textarea", "the old")
     view.get_by_label("greedy").check()
-    view.click("#button-continue")
-    view.wait_for_selector("#next-tokens table")
+    ask(view, "continue", "#next-tokens table")
     expected = next_tokens(models[0], "the old")
     assert numbers(view, "#next-tokens .probability") == [round(100 * token.probability, 2) for token in expected]
     assert view.locator("#next-tokens .token").first.inner_text() == "man"
@@ -98,8 +86,7 @@ def test_a_text_is_continued(view, models):
     view.wait_for_function("document.querySelector('#continuation').innerText.includes('script')")
     assert view.locator("#continuation .text").inner_text().startswith(EVIL)
     view.fill("#prompt textarea", "a" * 1_000_000)
-    view.click("#button-continue")
-    view.wait_for_selector("#continuation .error")
+    ask(view, "continue", "#continuation .error")
     assert view.inner_text("#continuation").strip() == (
         "the text has 1,000,000 characters; this page takes at most 5,000"
     )
@@ -107,10 +94,9 @@ def test_a_text_is_continued(view, models):
 
 def test_sentences_are_ranked_in_colours(view, models):
     sentences = ["the sea saw the the zebra", "the old man saw the sea", EVIL]
-    view.get_by_role("tab", name="Rank").click()
+    open_tab(view, "Rank")
     view.fill("#sentences textarea", "\n".join(sentences))
-    view.click("#button-rank")
-    view.wait_for_selector("#ranking .sentence")
+    ask(view, "rank", "#ranking .sentence")
     scores = sorted(score_texts(models[0].model, models[0].tokenizer, sentences), key=lambda one: -one.log_prob)
     shown = [float(text.split()[0]) for text in view.locator("#ranking b.bits").all_inner_texts()]
     assert shown == [round(-score.log_prob / math.log(2), 2) for score in scores]
@@ -143,24 +129,20 @@ _READABILITY = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_in_the_dark_and_on_a_telephone(browser, address, scheme):
-    view = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
-    view.goto(address)
-    view.fill("#prompt textarea", "the old")
-    view.click("#button-continue")
-    view.wait_for_selector("#next-tokens table")
-    ratios = view.evaluate(_READABILITY)
-    heights = [box.bounding_box()["height"] for box in view.locator("#next-tokens tr").all()]
-    open_tab(view, "Compare")
-    view.fill("#compared textarea", f"the zebra saw the cat cat cat {EVIL}")
-    view.click("#button-compare")
-    view.wait_for_selector("#comparison table")
-    ratios += view.evaluate(_READABILITY)
-    heights += [box.bounding_box()["height"] for box in view.locator("#comparison tbody tr").all()]
-    assert min(ratios) >= 4.5  # WCAG AA
-    assert len(ratios) > 60
-    assert max(heights) < 120
-    assert view.evaluate("document.documentElement.scrollWidth") <= 400
-    view.close()
+    with opened(browser, address, width=400, scheme=scheme) as view:
+        view.fill("#prompt textarea", "the old")
+        ask(view, "continue", "#next-tokens table")
+        ratios = view.evaluate(_READABILITY)
+        heights = [box.bounding_box()["height"] for box in view.locator("#next-tokens tr").all()]
+        open_tab(view, "Compare")
+        view.fill("#compared textarea", f"the zebra saw the cat cat cat {EVIL}")
+        ask(view, "compare", "#comparison table")
+        ratios += view.evaluate(_READABILITY)
+        heights += [box.bounding_box()["height"] for box in view.locator("#comparison tbody tr").all()]
+        assert min(ratios) >= 4.5  # WCAG AA
+        assert len(ratios) > 60
+        assert max(heights) < 120
+        assert view.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def as_rgb(colour):
@@ -177,14 +159,9 @@ def pixels(view, selector):
 
 def test_two_models_are_compared(view, models):
     text = f"the cat ran\nzebra {EVIL}"
-    view.get_by_role("tab", name="Compare").click()
-    for _ in range(3):  # on a busy machine a page that still starts may put its own first text back
-        view.fill("#compared textarea", text)
-        view.click("#button-compare")
-        view.wait_for_selector("#comparison table")
-        if view.get_by_text("zebra", exact=True).count():
-            break
-        view.wait_for_timeout(2000)
+    open_tab(view, "Compare")
+    view.fill("#compared textarea", text)
+    ask(view, "compare", "#comparison table")
     assert view.locator("#comparison thead th").all_inner_texts() == ["A: trigram", f"B: {NAME}"]
     measures = [evaluate_language_model(loaded.model, loaded.tokenizer, [text]) for loaded in models]
     cells = view.locator("#comparison tr", has_text="bits per byte").locator("td").all_inner_texts()
@@ -198,27 +175,23 @@ def test_two_models_are_compared(view, models):
 def test_the_inside_is_seen(view):
     """Each tab answers with its table or picture, or says what the model cannot show."""
     pytest.importorskip("matplotlib")
-    view.get_by_role("tab", name="Inside").click()
-    view.get_by_role("tab", name="Surprisal").click()
+    open_tab(view, "Inside", "Surprisal")
     view.fill("#weighed textarea", f"the cat ran\nthe {EVIL}")
-    view.click("#button-see-surprisal")
-    view.wait_for_selector("#surprisal table")
+    ask(view, "see-surprisal", "#surprisal table")
     assert view.locator("#surprisal table").count() == 2
     assert view.locator("#surprisal tbody th.name").all_inner_texts() == 2 * ["A: trigram", f"B: {NAME}"]
-    view.get_by_role("tab", name="Attention").click()
-    view.click("#button-see-attention")
-    view.wait_for_selector("#attention .error")
+    open_tab(view, "Inside", "Attention")
+    ask(view, "see-attention", "#attention .error")
     assert "NGramForCausalLM has no attention" in view.inner_text("#attention")
-    view.get_by_role("tab", name="Gradients").click()
+    open_tab(view, "Inside", "Gradients")
     view.fill("#followed textarea", "the cat ran")
-    view.click("#button-see-gradients")
-    view.wait_for_selector("#gradients img")
+    ask(view, "see-gradients", "#gradients img")
     assert view.eval_on_selector("#gradients img", "one => one.decode().then(() => one.naturalWidth)") > 300
     assert "A: trigram: NGramForCausalLM has no word vectors" in view.inner_text("#gradients .error")
-    view.get_by_role("tab", name="Segmentation").click()
+    open_tab(view, "Inside", "Segmentation")
+    assert view.input_value("#segmented textarea") == "the old man saw the sea"  # B spells Jack's J in bytes
     view.fill("#segmented textarea", "the cat")
-    view.click("#button-see-segmentation")
-    view.wait_for_selector("#segmentation img")  # of characters: words have no steps, so A is not offered
+    ask(view, "see-segmentation", "#segmentation img")  # of characters: words have no steps, so A is not offered
     assert view.eval_on_selector("#segmentation img", "one => one.decode().then(() => one.naturalWidth)") > 300
 
 
@@ -227,28 +200,18 @@ def test_a_translator_shows_its_alignment(browser):
     model, tokenizer = make_translator("ours")
     blind = make_translator("ours", model=MODELS["ours"] | {"attention_type": "none"})
     page = demo.build_page([LoadedModel("A: additive", model, tokenizer), LoadedModel("B: none", *blind)])
-    view = browser.new_page(viewport={"width": 1000, "height": 900})
-    view.set_default_timeout(60_000)
-    said = []
-    view.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.goto(demo.launch(page))
-    view.get_by_role("tab", name="Translate").click()
-    view.fill("#translated textarea", SOURCES[5])
-    view.click("#button-translate")
-    view.wait_for_selector("#alignment img")
-    (expected,) = translate(model, tokenizer, [SOURCES[5]], num_beams=4)
-    assert view.inner_text("#translation .word") == " ".join(expected.text.split())
-    assert view.eval_on_selector("#alignment img", "one => one.decode().then(() => one.naturalWidth)") > 300
-    view.get_by_label("B: none").check()
-    view.fill("#translated textarea", EVIL)
-    view.click("#button-translate")
-    view.wait_for_selector("#alignment .error")
-    view.fill("#translated textarea", " ")
-    view.click("#button-translate")
-    view.wait_for_selector("#translation .error")
-    assert said == []
-    view.close()
+    with opened(browser, demo.launch(page), width=1000) as view:
+        open_tab(view, "Translate")
+        view.fill("#translated textarea", SOURCES[5])
+        ask(view, "translate", "#alignment img")
+        (expected,) = translate(model, tokenizer, [SOURCES[5]], num_beams=4)
+        assert view.inner_text("#translation .word") == " ".join(expected.text.split())
+        assert view.eval_on_selector("#alignment img", "one => one.decode().then(() => one.naturalWidth)") > 300
+        view.get_by_label("B: none").check()
+        view.fill("#translated textarea", EVIL)
+        ask(view, "translate", "#alignment .error")
+        view.fill("#translated textarea", " ")
+        ask(view, "translate", "#translation .error")
     page.close(verbose=False)
 
 

@@ -12,6 +12,7 @@ from huggingface_hub import constants
 from hf_lecture_models.demo import page as demo
 from hf_lecture_models.demo.defaults import default_models
 from tests.demo.small_models import MODELS
+from tests.interop.demo_view import ask, open_tab, opened
 from tests.interop.installed import need
 
 pytestmark = pytest.mark.slow
@@ -54,21 +55,6 @@ def axe_script():
     return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def open_tab(view, name):
-    """Click a tab, also where it is in the menu of those for which there is no room."""
-    for one in ["Inside", name] if name in INSIDE else [name]:
-        tab = view.get_by_role("tab", name=one, exact=True).locator("visible=true")
-        if not tab.count():
-            # The row of tabs in the tab Inside has a menu of its own, after the first.
-            menus = view.locator(".overflow-menu > button:visible")
-            (menus.last if one in INSIDE else menus.first).click()
-            view.locator(".overflow-dropdown button:visible", has_text=one).first.click()
-        else:
-            tab.first.click()
-
-
-# An answer fades in.
-_AT_REST = "!document.getAnimations().some(one => one instanceof CSSTransition) && !document.querySelector('.pending')"
 # Texts and fields that stick out of the screen, but for those that scroll in an element of their own.
 _CUT = """() => [...document.querySelectorAll("input, textarea, button, label, .hfl *, h1")].filter(one => {
   const box = one.getBoundingClientRect();
@@ -92,15 +78,13 @@ _HINTS = """() => [...document.querySelectorAll("input, textarea, select")].filt
 })"""
 
 
-def ask(view, name, image):
+def ask_in_tab(view, name, image):
     """Ask what stands in a tab's fields, or the image, and wait for the answer."""
     button, answer = TABS[name]
-    open_tab(view, name)
+    open_tab(view, *(["Inside"] if name in INSIDE else []), name)
     if name in ("Images", "Caption"):
         view.set_input_files("#classified-image" if name == "Images" else "#captioned-image", image)
-    view.click(f"#button-{button}")
-    view.wait_for_selector(answer)
-    view.wait_for_function(_AT_REST)
+    ask(view, button, answer)
 
 
 def keep_picture(view, name):
@@ -114,30 +98,24 @@ def keep_picture(view, name):
 )
 def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_path):
     """Each with the text that stands in its fields, or an image."""
-    view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    view.set_default_timeout(30_000)
-    said = []
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.goto(address)
-    view.wait_for_selector("button[role=tab]")
-    assert (view.title(), view.inner_text("h1")) == ("The lectures' models", "The lectures' models")
-    view.evaluate(axe_script())
     image = pytest.importorskip("PIL.Image").radial_gradient("L")
     image.save(tmp_path / "image.png")
     problems = {}
-    for name in TABS:
-        ask(view, name, tmp_path / "image.png")
-        found = [f"cut: {one}" for one in view.evaluate(_CUT)]
-        wide = view.evaluate("document.documentElement.scrollWidth")
-        found += [f"{wide} pixels wide"] if wide > width else []
-        found += [f"hint or label: {one}" for one in view.evaluate(_HINTS) if one[0] < 4.5 or not one[1]]
-        for rule in view.evaluate("axe.run()")["violations"]:
-            found += [f"{rule['id']}: {node['html'][:150]} {node['failureSummary'][:200]}" for node in rule["nodes"]]
-        keep_picture(view, f"{name}-{width}-{scheme}")
-        if found:
-            problems[name] = found
-    assert (problems, said) == ({}, [])
-    view.close()
+    with opened(browser, address, width, scheme) as view:
+        assert (view.title(), view.inner_text("h1")) == ("The lectures' models", "The lectures' models")
+        view.evaluate(axe_script())
+        for name in TABS:
+            ask_in_tab(view, name, tmp_path / "image.png")
+            found = [f"cut: {one}" for one in view.evaluate(_CUT)]
+            wide = view.evaluate("document.documentElement.scrollWidth")
+            found += [f"{wide} pixels wide"] if wide > width else []
+            found += [f"hint or label: {one}" for one in view.evaluate(_HINTS) if one[0] < 4.5 or not one[1]]
+            for rule in view.evaluate("axe.run()")["violations"]:
+                found += [f"{rule['id']}: {one['html'][:150]} {one['failureSummary'][:200]}" for one in rule["nodes"]]
+            keep_picture(view, f"{name}-{width}-{scheme}")
+            if found:
+                problems[name] = found
+    assert problems == {}
 
 
 @pytest.mark.nightly
@@ -146,65 +124,49 @@ def test_every_tab_of_the_page_without_arguments_answers(browser, tmp_path, monk
     need("accelerate", "evaluate", "sacrebleu", "sklearn")
     monkeypatch.setattr(constants, "HF_HOME", str(tmp_path / "home"))
     page = demo.build_page(demo.load_models(default_models()))
-    view = browser.new_page(viewport={"width": 1280, "height": 900})
-    view.set_default_timeout(60_000)
-    said = []
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.goto(demo.launch(page))
-    view.wait_for_selector("button[role=tab]")
     pytest.importorskip("PIL.Image").radial_gradient("L").resize((8, 8)).save(tmp_path / "image.png")
     refused = {}
-    for name in [name for name in TABS if name not in ("Caption", "Draw")]:
-        ask(view, name, tmp_path / "image.png")
-        keep_picture(view, f"own-{name}")
-        refused[name] = view.locator(".error:visible").all_inner_texts()
+    with opened(browser, demo.launch(page)) as view:
+        for name in [name for name in TABS if name not in ("Caption", "Draw")]:
+            ask_in_tab(view, name, tmp_path / "image.png")
+            keep_picture(view, f"own-{name}")
+            refused[name] = view.locator(".error:visible").all_inner_texts()
     # The picture of gradients is of all models at once, and says which have none.
     without = ("has no word vectors", "one vector for each token", "state for each position")
     assert all(any(reason in text for reason in without) for text in refused.pop("Gradients"))
-    assert (list(filter(None, refused.values())), said) == ([], [])
-    view.close()
+    assert list(filter(None, refused.values())) == []
     page.close(verbose=False)
 
 
 def test_the_page_is_used_by_keyboard_alone(browser, address):
-    view = browser.new_page(viewport={"width": 1280, "height": 900})
-    view.set_default_timeout(30_000)
-    view.goto(address)
-    view.wait_for_selector("button[role=tab]")
-    open_tab(view, "Neighbours")
-    view.focus("#neighbouring textarea, #neighbouring input")
-    view.keyboard.press("Enter")
-    view.wait_for_selector("#neighbours .hfl")
-    open_tab(view, "Tag")
-    view.focus("#tagged textarea")
-    view.keyboard.press("Tab")
-    assert view.evaluate("document.activeElement.id") == "button-tag"
-    assert view.evaluate("getComputedStyle(document.activeElement).outlineWidth") == "3px"
-    view.keyboard.press("Enter")
-    view.wait_for_selector("#tags .piece")
-    view.close()
+    with opened(browser, address) as view:
+        open_tab(view, "Neighbours")
+        view.focus("#neighbouring textarea, #neighbouring input")
+        view.keyboard.press("Enter")
+        view.wait_for_selector("#neighbours table")
+        open_tab(view, "Tag")
+        view.focus("#tagged textarea")
+        view.keyboard.press("Tab")
+        assert view.evaluate("document.activeElement.id") == "button-tag"
+        assert view.evaluate("getComputedStyle(document.activeElement).outlineWidth") == "3px"
+        view.keyboard.press("Enter")
+        view.wait_for_selector("#tags .piece")
 
 
 def test_a_file_that_is_no_image_is_refused_in_the_page(browser, address, tmp_path):
-    view = browser.new_page(viewport={"width": 1280, "height": 900})
-    view.set_default_timeout(30_000)
-    view.goto(address)
-    view.wait_for_selector("button[role=tab]")
-    open_tab(view, "Images")
-    view.click("#button-classify-image")
-    view.wait_for_selector("#image-classes .error")
-    assert "no image yet" in view.inner_text("#image-classes")
     file = io.BytesIO()
     pytest.importorskip("PIL.Image").effect_noise((2400, 2400), 90).save(file, "PNG")
     assert len(file.getvalue()) > 4_000_000  # the browser makes it smaller
     (tmp_path / "large.png").write_bytes(file.getvalue())
-    view.set_input_files("#classified-image", tmp_path / "large.png")
-    view.click("#button-classify-image")
-    view.wait_for_selector("#image-classes table")
-    for size in (10, 3_000_000):
-        (tmp_path / "text.png").write_bytes(b"x" * size)
-        view.set_input_files("#classified-image", tmp_path / "text.png")
-        view.click("#button-classify-image")
-        view.wait_for_function("document.querySelector('#image-classes').innerText.includes('cannot be read')")
-        view.set_input_files("#classified-image", [])
-    view.close()
+    refusal = "#image-classes .error:has-text('{}')"
+    with opened(browser, address) as view:
+        open_tab(view, "Images")
+        ask(view, "classify-image", refusal.format("no image yet"))
+        view.set_input_files("#classified-image", tmp_path / "large.png")
+        ask(view, "classify-image", "#image-classes table")
+        for size in (10, 3_000_000):
+            (tmp_path / "text.png").write_bytes(b"x" * size)
+            view.set_input_files("#classified-image", tmp_path / "text.png")
+            ask(view, "classify-image", refusal.format("cannot be read"))
+            view.set_input_files("#classified-image", [])
+            ask(view, "classify-image", refusal.format("no image yet"))
