@@ -196,6 +196,30 @@ def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
     assert validation == as_they_are
 
 
+def test_a_tagger_has_the_share_of_the_tags_that_are_right(tmp_path):
+    settings = {"task": "token_classification", "recipe": "recurrent_tagger_tiny"}
+    spelt = measured("right_when_misspelt", settings | {"share": 0.0}, tmp_path)
+    words = [5, 6, 5, 6, 5, 4]
+    right = [share * number / 100 for share, number in zip(spelt, words, strict=True)]
+    assert sum(right) == pytest.approx(28)  # of 31, as the recipe promises
+    misspelt = measured("right_when_misspelt", settings | {"share": 1.0}, tmp_path)
+    assert sum(misspelt) < sum(spelt)
+    lost = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path)
+    assert lost == [after - before for after, before in zip(misspelt, spelt, strict=True)]
+
+
+def test_a_reader_that_learned_nothing_is_not_compared(tmp_path):
+    settings = {"task": "token_classification", "recipe": "recurrent_tagger_tiny", "share": 1.0}
+    # Of the 31 words of the validation data 9 are nouns; 28 tags are right.
+    measured("right_when_misspelt", settings | {"margin": 50}, tmp_path)
+    with pytest.raises(ValueError, match=r"most frequent class about 29.0: too little was learned"):
+        measured("right_when_misspelt", settings | {"margin": 70}, tmp_path)
+    assert measured("right_when_misspelt", settings | {"margin": 70}, tmp_path, "validation")
+    untrained = settings | {"untrained": True, "margin": 5}
+    with pytest.raises(ValueError, match="too little was learned"):
+        measured("right_when_misspelt", untrained, tmp_path)
+
+
 def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):
     # "the cat saw" is followed by "the", "a dog saw" too; after "Answer:" all that counts is how frequent an answer is.
     fit = {"order": 2, "smoothing": "add_alpha", "alpha": 0.1}
