@@ -13,11 +13,13 @@ pytest.importorskip("scipy")
 
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 from hf_lecture_models.claims.claim import load_claims
-from hf_lecture_models.claims.methods import METHODS, prompts, states
+from hf_lecture_models.claims.methods import METHODS, image_transfer, prompts, states
 from hf_lecture_models.claims.methods.costs import COUNTS
 from hf_lecture_models.claims.methods.neighbours import count_vectors
+from hf_lecture_models.claims.methods.training import sample_rows, train_model
 from hf_lecture_models.claims.report import describe_cases
 from hf_lecture_models.claims.trial import run_trial
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.prompting import PromptItem
 
 TRAIN = ["the cat saw the dog", "a dog saw the cat", "the cat ran"]
@@ -194,6 +196,79 @@ def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
     # The settings are chosen on texts without mistakes.
     validation = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path, "validation")
     assert validation == as_they_are
+
+
+def test_a_tagger_has_the_share_of_the_tags_that_are_right(tmp_path):
+    settings = {"task": "token_classification", "recipe": "recurrent_tagger_tiny"}
+    spelt = measured("right_when_misspelt", settings | {"share": 0.0}, tmp_path)
+    words = [5, 6, 5, 6, 5, 4]
+    right = [share * number / 100 for share, number in zip(spelt, words, strict=True)]
+    assert sum(right) == pytest.approx(28)  # of 31, as the recipe promises
+    misspelt = measured("right_when_misspelt", settings | {"share": 1.0}, tmp_path)
+    assert sum(misspelt) < sum(spelt)
+    lost = measured("right_when_misspelt", settings | {"share": 1.0, "lost": True}, tmp_path)
+    assert lost == [after - before for after, before in zip(misspelt, spelt, strict=True)]
+
+
+def test_a_reader_that_learned_nothing_is_not_compared(tmp_path):
+    settings = {"task": "token_classification", "recipe": "recurrent_tagger_tiny", "share": 1.0}
+    # Of the 31 words of the validation data 9 are nouns; 28 tags are right.
+    measured("right_when_misspelt", settings | {"margin": 50}, tmp_path)
+    with pytest.raises(ValueError, match=r"most frequent class about 29.0: too little was learned"):
+        measured("right_when_misspelt", settings | {"margin": 70}, tmp_path)
+    assert measured("right_when_misspelt", settings | {"margin": 70}, tmp_path, "validation")
+    untrained = settings | {"untrained": True, "margin": 5}
+    with pytest.raises(ValueError, match="too little was learned"):
+        measured("right_when_misspelt", untrained, tmp_path)
+
+
+def test_the_seed_draws_the_samples_and_not_the_validation_data():
+    rows = Rows({"label": list(range(100))}, [("train.csv", 100)])
+    (first, held_out), (second, same) = (sample_rows(rows, 10, held_out=20, seed=seed) for seed in (0, 1))
+    first, second, held_out, same = (set(one.columns["label"]) for one in (first, second, held_out, same))
+    assert first != second
+    assert held_out == same
+    assert (len(first | held_out), len(second | held_out)) == (30, 30)
+    with pytest.raises(ValueError, match="95 rows and 20 others cannot be drawn of 100"):
+        sample_rows(rows, 95, held_out=20, seed=0)
+
+
+def test_the_same_network_may_start_from_new_weights(tmp_path):
+    recipe = {"task": "text_classification", "recipe": "bag_of_words_tiny"}
+    before = train_model(recipe, 0, tmp_path)
+    for part in (before.model, before.processor):
+        part.save_pretrained(tmp_path / "before")
+    own = recipe | {"from_pretrained": str(tmp_path / "before"), "sample": 8, "held_out": 4, "learning_rate": 0.0}
+    kept, new = (train_model(own | {"new_weights": one}, 0, tmp_path) for one in (False, True))
+    weights, kept_weights, new_weights = (one.model.state_dict() for one in (before, kept, new))
+    assert all(torch.equal(weights[name], kept_weights[name]) for name in weights)
+    assert not any(torch.equal(weights[name], new_weights[name]) for name in weights if weights[name].any())
+    assert len(kept.validation) == 4
+
+
+def test_a_vision_transformer_learns_the_even_classes_after_the_odd_ones(tmp_path, monkeypatch):
+    train, calls = image_transfer._train, []
+
+    def remember(settings, seed, folder, data):
+        halves = {int(label) % 2 for label in data.columns["label"]}
+        calls.append((settings["task"], "from_pretrained" in settings, halves, len(data)))
+        return train(settings, seed, folder, data)
+
+    monkeypatch.setattr(image_transfer, "_train", remember)
+    settings = {"recipe": "vit_tiny", "masked_recipe": "vit_tiny", "test_split": "test", "epochs": 1, "held_out": 30}
+    settings |= {"pretraining_epochs": 1, "pretraining_images": 100, "images": 64}
+    found = {}
+    for start in ("nothing", "classes", "pixels", "mean_color"):
+        found[start] = measured("right_after_pretraining", settings | {"start": start}, tmp_path)
+    assert {len(values) for values in found.values()} == {165}  # of 300 digits
+    assert len({tuple(values) for values in found.values()}) == 4
+    after, masked = ("image_classification", True, {0}, 64), ("masked_images", False, {1}, 100)
+    assert calls[0] == ("image_classification", False, {0}, 64)
+    assert calls[1:3] == [("image_classification", False, {1}, 100), after]
+    assert calls[3:] == [masked, after, masked, after]
+    validation = measured("right_after_pretraining", settings | {"start": "nothing"}, tmp_path, "validation")
+    assert len(validation) == 30
+    assert not list(tmp_path.iterdir())
 
 
 def test_answers_are_compared_with_chance_and_with_no_prompt(texts, tmp_path):

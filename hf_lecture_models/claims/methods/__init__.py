@@ -15,6 +15,7 @@ from hf_lecture_models.claims.methods.counts import (
 from hf_lecture_models.claims.methods.filling import filled_texts
 from hf_lecture_models.claims.methods.fine_tuning import tokens_read
 from hf_lecture_models.claims.methods.gradients import remaining_gradient
+from hf_lecture_models.claims.methods.image_transfer import right_after_pretraining
 from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
 from hf_lecture_models.claims.methods.neighbours import context_cosine_of_neighbours
 from hf_lecture_models.claims.methods.prompts import points_by_prompts
@@ -43,6 +44,7 @@ METHODS: dict[str, Method] = {
         possible_texts,
         pronoun_attention,
         remaining_gradient,
+        right_after_pretraining,
         right_when_misspelt,
         sentence_chrf,
         tokens_per_word,

@@ -1,42 +1,83 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How well a classifier reads texts whose words are misspelt."""
+"""How well a classifier of texts, or a tagger of words, reads words that are misspelt."""
 
+import json
 import random
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import Trained, train_model
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.tasks.token_classification import TokenClassification
 
 _LEAST_LETTERS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
-    """Return for each text 100 if a trained classifier finds its class although it is misspelt, otherwise 0.
+class _Found(NamedTuple):
+    """Percentages that are right, for each row: of the validation data, of the test data, of these with mistakes."""
 
-    Training and validation data are spelt as they are, so the settings are chosen without misspellings. A text is
-    misspelt in the same way whatever the model and the seed.
+    validation: list[float]
+    spelt: list[float]
+    misspelt: list[float]
+
+
+def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+    """Return for each text 100 if its class is found although it is misspelt, otherwise 0.
+
+    A tagger has the percentage of each sentence's tags. Training and validation data are spelt as they are, so the
+    settings are chosen without misspellings. A text is misspelt in the same way whatever the model and the seed.
 
     Args:
-        settings: those of `train_model` for the classification of texts; `share` of the words of four letters or more
-            that are misspelt; `lost`, true for the difference to the text as it is: -100 where only that is classified
-            rightly.
+        settings: those of `train_model` for the classification of texts or the tagging of words; `share` of the words
+            of four letters or more that are misspelt; `lost`, true for the difference to the text as it is: -100 where
+            only that is classified rightly; `margin`, by how many points a model must be above the most frequent
+            class, on validation data, to be compared at all.
+
+    Raises:
+        ValueError: a model that is to be compared is not above the most frequent class by `margin`.
     """
-    own = ("share", "lost")
-    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
+    training = {name: value for name, value in settings.items() if name not in ("lost", "margin")}
+    found, frequent = _measured(json.dumps(training, sort_keys=True), seed)
     if part == "validation":
-        return _right(trained, trained.validation)
-    data = trained.validation if trained.test is None else trained.test
-    chance = random.Random(0)
-    texts = [misspell(text, settings["share"], chance) for text in data.columns["text"]]
-    found = _right(trained, Rows(data.columns | {"text": texts}, data.sources))
+        return found.validation
+    if np.mean(found.validation) < frequent + settings.get("margin", 0):
+        raise ValueError(
+            f"seed {seed} is right about {np.mean(found.validation):.1f} percent of the validation data, the most "
+            f"frequent class about {frequent:.1f}: too little was learned to compare; give more epochs or data"
+        )
     if not settings.get("lost"):
-        return found
-    return [after - before for after, before in zip(found, _right(trained, data), strict=True)]
+        return found.misspelt
+    return [after - before for after, before in zip(found.misspelt, found.spelt, strict=True)]
+
+
+# Two cases measure the same model, with mistakes and by what it loses, each in a folder of its own.
+@lru_cache(maxsize=32)
+def _measured(settings: str, seed: int) -> tuple[_Found, float]:
+    """Train a model, and return what it finds, and the percentage of the most frequent class."""
+    own = json.loads(settings)
+    share = own.pop("share")
+    with TemporaryDirectory() as folder:
+        trained = train_model(own, seed, Path(folder))
+    data = trained.validation if trained.test is None else trained.test
+    misspelt = Rows(data.columns | dict([_misspelt(data, share)]), data.sources)
+    rows = (trained.validation, data, misspelt)
+    labels = Counter(label for row in _labels(trained, trained.validation) for label in row)
+    return _Found(*(_right(trained, one) for one in rows)), 100 * labels.most_common(1)[0][1] / labels.total()
+
+
+def _misspelt(data: Rows, share: float) -> tuple[str, list[Any]]:
+    """Return the name of the column of texts or words, and the column with mistakes."""
+    chance = random.Random(0)
+    if "tokens" not in data.columns:
+        return "text", [misspell(text, share, chance) for text in data.columns["text"]]
+    return "tokens", [[misspell(word, share, chance) for word in words] for words in data.columns["tokens"]]
 
 
 def misspell(text: str, share: float, chance: random.Random) -> str:
@@ -68,8 +109,23 @@ def _misspell_word(word: str, chance: random.Random) -> str:
     return before + after[0] + letter + after[1:]
 
 
-def _right(trained: Any, data: Rows) -> list[float]:
-    task, recipe = trained.task, trained.recipe
-    encoded = task.encode(trained.model, trained.processor, data, recipe)
-    predicted = task.predict(trained.model, trained.processor, encoded).argmax(1).numpy()
-    return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+def _labels(trained: Trained, data: Rows) -> Iterator[list[Any]]:
+    """Yield the right class of each text, as a list, or the tags of each sentence."""
+    labels = trained.task.encode(trained.model, trained.processor, data, trained.recipe).labels
+    is_tagger = isinstance(trained.task, TokenClassification)
+    return (list(row) if is_tagger else [row] for row in labels)
+
+
+def _right(trained: Trained, data: Rows) -> list[float]:
+    task: Any = trained.task
+    model, processor = trained.model, trained.processor
+    encoded = task.encode(model, processor, data, trained.recipe)
+    if not isinstance(task, TokenClassification):
+        predicted = task.predict(model, processor, encoded).argmax(1).numpy()
+        return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+    names = model.config.id2label
+    found = ([names.get(tag) for tag, _ in row] for row in task.predict(model, processor, encoded))
+    return [
+        100.0 * float(np.mean([one == other for one, other in zip(right, tags, strict=True)]))
+        for right, tags in zip(encoded.labels, found, strict=True)
+    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transformers import set_seed
 from transformers.utils.logging import disable_progress_bar
 
 from hf_lecture_models.claims.methods.ablation import leave_out
@@ -22,7 +23,10 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit", "without")
+OWN_SETTINGS = (
+    *("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit", "without"),
+    *("sample", "held_out", "new_weights"),
+)
 
 
 @dataclass(frozen=True)
@@ -64,24 +68,33 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
-            true for random weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the
-            recipe's; `without`, a part that is left out of the model, as in `leave_out`; and fields of the recipe.
+            `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `sample`, how
+            many training rows the seed draws, and `held_out`, how many others are the validation data, the same for
+            each seed, which do not choose among a run's weights; `untrained`, true for random weights; `new_weights`,
+            true for random weights in place of those of `from_pretrained`, before training; `fit`, arguments of
+            `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; `without`, a part that is left out of
+            the model, as in `leave_out`; and fields of the recipe.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
+    chooses = validation
+    if "sample" in settings:
+        (data, validation), chooses = sample_rows(data, settings["sample"], settings["held_out"], seed), None
     processor = task.processor(recipe, data)
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
         return Trained(task, recipe, model, processor, validation, test)
     model = _made(settings, task.model(recipe, processor, data))
+    if settings.get("new_weights"):
+        set_seed(seed)
+        model = type(model)(model.config)
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
-            result = task.train(model, processor, data, validation, recipe, quiet=True)
+            result = task.train(model, processor, data, chooses, recipe, quiet=True)
             if result.stopped.startswith("SIG"):
                 raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
             model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
@@ -101,9 +114,32 @@ def _some(data: Any, number: int) -> Any:
     """
     if not isinstance(data, Rows):
         return data[:number]
-    kept = sorted(np.random.default_rng(0).permutation(len(data))[:number].tolist())
-    columns = {name: [values[row] for row in kept] for name, values in data.columns.items()}
-    return Rows(columns, [(f"{len(kept)} rows of {data.sources[0][0]}", len(kept))])
+    return rows_at(data, np.random.default_rng(0).permutation(len(data))[:number])
+
+
+def sample_rows(data: Rows, number: int, held_out: int, seed: int) -> tuple[Rows, Rows]:
+    """Return rows that the seed draws, and others that are the same for each seed.
+
+    >>> rows = Rows({"label": list(range(10))}, [("train.csv", 10)])
+    >>> [sample_rows(rows, 3, held_out=2, seed=seed)[1].columns["label"] for seed in (0, 1)]
+    [[4, 6], [4, 6]]
+
+    Raises:
+        ValueError: there are fewer rows.
+    """
+    if number + held_out > len(data):
+        raise ValueError(
+            f"{number} rows and {held_out} others cannot be drawn of {len(data)}; lower sample or held_out"
+        )
+    order = np.random.default_rng(0).permutation(len(data))
+    drawn = np.random.default_rng(seed).permutation(order[held_out:])[:number]
+    return rows_at(data, drawn), rows_at(data, order[:held_out])
+
+
+def rows_at(data: Rows, places: np.ndarray) -> Rows:
+    """Return the rows at these places, in the order of the data."""
+    columns = {name: [values[row] for row in sorted(places.tolist())] for name, values in data.columns.items()}
+    return Rows(columns, [(f"{len(places)} rows of {data.sources[0][0]}", len(places))])
 
 
 def _made(settings: Mapping[str, Any], model: Any) -> Any:
