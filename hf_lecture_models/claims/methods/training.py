@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.claims.methods.ablation import leave_out
+from hf_lecture_models.claims.methods.pre_training import start_from_pretrained, with_words_of
 from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tasks.factories import load_tokenizer
+from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
@@ -66,18 +69,26 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
             `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
             true for random weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the
-            recipe's; `without`, a part that is left out of the model, as in `leave_out`; and fields of the recipe.
+            recipe's; `without`, a part that is left out of the model, as in `leave_out`; `pre_training`, of a model to
+            start from, as in `start_from_pretrained`; and fields of the recipe. With `word_vectors` the vocabulary also
+            has the words of these vectors.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
+    set_verbosity_error()  # it would list the weights that are new
+    settings = start_from_pretrained(settings, seed, folder, train_model)
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
     processor = task.processor(recipe, data)
+    if recipe.word_vectors:
+        processor = with_words_of(processor, load_tokenizer(recipe.word_vectors))
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
         return Trained(task, recipe, model, processor, validation, test)
     model = _made(settings, task.model(recipe, processor, data))
+    if recipe.word_vectors:
+        start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
