@@ -12,7 +12,7 @@ pytest.importorskip("scipy")
 from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification
-from hf_lecture_models.claims.claim import Case, Trial
+from hf_lecture_models.claims.claim import Case, Trial, load_claims
 from hf_lecture_models.claims.methods.ablation import leave_out
 from hf_lecture_models.claims.methods.pre_training import start_from_pretrained
 from hf_lecture_models.claims.methods.training import train_model
@@ -99,3 +99,19 @@ def test_a_reader_without_features_does_not_depend_on_the_language_models():
     assert not model.reader.mix.gamma.requires_grad
     with pytest.raises(ValueError, match="has no SoftmaxLayerMix, so features cannot be left out"):
         leave_out(torch.nn.Linear(2, 2), "features")
+
+
+def test_taggers_with_and_without_features_learn_equally_many_weights():
+    def weights(config, given):
+        model = ElmoForTokenClassification(ElmoConfig(**config, num_labels=17))
+        own = [*model.reader.parameters(), *model.classifier.parameters()]
+        zeros = 0 if given else 2 * model.reader.lstm.forwards.rnn.weight_ih_l0.shape[0] * model.config.output_size
+        return sum(one.numel() for one in own) - zeros
+
+    arms = load_claims()["elmo_features"].experiment.cases["1,000 sentences"].arms
+    features, alone = arms["ELMo's features"], dict(arms["words alone"]["model"])
+    shape = {"char_filters": [[1, 2]], "max_characters_per_token": alone["max_characters_per_token"]}
+    shape |= {name: features["pre_training"][f"model.{name}"] for name in ("hidden_size", "projection_size")}
+    shape["task_hidden_size"] = features["model.task_hidden_size"]
+    alone.pop("model_type")
+    assert weights(shape, given=True) == pytest.approx(weights(alone, given=False), rel=0.01)
