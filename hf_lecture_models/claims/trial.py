@@ -35,12 +35,13 @@ def run_trial(
 
     Args:
         methods: functions by the names that trials and cases give.
-        folder: for models, and for the measurements that are finished.
-        stamp: what else the measurements depend on, such as the commit of the code.
+        folder: for the measurements that are finished, each in a folder of its own; models that several of them start
+            from are beside these.
+        stamp: what else the measurements depend on, such as the commit of the code; each has a folder of its own.
         report: called with a line for each measurement, in place of what its training would log.
     """
     start = time.process_time()
-    runner = _Runner(trial, methods, folder, stamp, report)
+    runner = _Runner(trial, methods, folder / _digest(stamp), report)
     cases = {name: runner.compare(case) for name, case in trial.cases.items()}
     return {"cases": cases, "cpu_seconds": round(time.process_time() - start + runner.seconds_before, 1)}
 
@@ -68,10 +69,9 @@ class _Runner:
         trial: Trial,
         methods: Mapping[str, Method],
         folder: Path,
-        stamp: str,
         report: Callable[[str], None],
     ) -> None:
-        self.trial, self.methods, self.folder, self.stamp, self.report = trial, methods, folder, stamp, report
+        self.trial, self.methods, self.folder, self.report = trial, methods, folder, report
         self.seconds_before = 0.0  # of measurements that an earlier call finished
 
     def compare(self, case: Case) -> dict[str, Any]:
@@ -107,8 +107,7 @@ class _Runner:
     def measure(self, case: Case, settings: Mapping[str, Any], seed: int, part: str) -> list[float]:
         """Return an arm's values on the items of a part of the data, (items,)."""
         method = case.method or self.trial.method
-        key = json.dumps([self.stamp, method, settings, seed, part], sort_keys=True)
-        place = self.folder / hashlib.sha256(key.encode()).hexdigest()[:16]
+        place = self.folder / _digest(json.dumps([method, settings, seed, part], sort_keys=True))
         record = place / "measured.json"
         if record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
@@ -122,3 +121,7 @@ class _Runner:
         with staged_file(record) as stage:
             stage.write_text(json.dumps(found), encoding="utf-8")
         return values
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

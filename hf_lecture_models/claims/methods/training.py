@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 from transformers import set_seed
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.claims.methods.ablation import leave_out
+from hf_lecture_models.claims.methods.pre_training import start_from_pretrained, with_words_of
 from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tasks.factories import load_tokenizer
+from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
@@ -68,15 +71,19 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `sample`, how
-            many training rows the seed draws, and `held_out`, how many others are the validation data, the same for
-            each seed, which do not choose among a run's weights; `untrained`, true for random weights; `new_weights`,
-            true for random weights in place of those of `from_pretrained`, before training; `fit`, arguments of
+            `part_texts`; `own_test`, true where their test part is measured, which has chosen neither weights nor
+            settings; `lines`, how many of the training data are used, the first texts or any rows; `sample`, how many
+            training rows the seed draws, and `held_out`, how many others are the validation data, the same for each
+            seed, which do not choose among a run's weights; `untrained`, true for random weights; `new_weights`, true
+            for random weights in place of those of `from_pretrained`, before training; `fit`, arguments of
             `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; `without`, a part that is left out of
-            the model, as in `leave_out`; and fields of the recipe.
+            the model, as in `leave_out`; `pre_training`, of a model to start from, as in `start_from_pretrained`; and
+            fields of the recipe. With `word_vectors` the vocabulary also has the words of these vectors.
         folder: for the model, which is removed in the end.
     """
     disable_progress_bar()
+    set_verbosity_error()  # it would list the weights that are new
+    settings = start_from_pretrained(settings, seed, folder, train_model)
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
@@ -84,6 +91,8 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if "sample" in settings:
         (data, validation), chooses = sample_rows(data, settings["sample"], settings["held_out"], seed), None
     processor = task.processor(recipe, data)
+    if recipe.word_vectors:
+        processor = with_words_of(processor, load_tokenizer(recipe.word_vectors))
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
         return Trained(task, recipe, model, processor, validation, test)
@@ -91,6 +100,8 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if settings.get("new_weights"):
         set_seed(seed)
         model = type(model)(model.config)
+    if recipe.word_vectors:
+        start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
