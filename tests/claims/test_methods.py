@@ -227,6 +227,17 @@ def test_an_ngram_model_is_measured_as_networks_are(texts, tmp_path):
     assert measured("train_and_measure", settings, tmp_path, "validation") == pytest.approx(log_prob)
 
 
+def test_the_test_part_of_texts_is_measured_where_that_is_asked(texts, tmp_path):
+    fit = {"order": 2, "smoothing": "add_alpha", "alpha": 1.0}
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "fit": fit}
+    validation, usual = (measured("train_and_measure", settings, tmp_path, part) for part in ("validation", "test"))
+    asked = settings | {"own_test": True}
+    assert usual == validation == measured("train_and_measure", asked, tmp_path, "validation")
+    of_test = measured("train_and_measure", asked, tmp_path)
+    swapped = settings["texts"] | {"validation": "test.txt"}
+    assert of_test == measured("train_and_measure", settings | {"texts": swapped}, tmp_path) != validation
+
+
 def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
     settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
     found = measured("sentence_chrf", settings, tmp_path)

@@ -22,7 +22,19 @@ from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
-OWN_SETTINGS = ("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit", "without")
+OWN_SETTINGS = (
+    "task",
+    "recipe",
+    "measure",
+    "texts",
+    "most",
+    "own_test",
+    "untrained",
+    "lines",
+    "floor",
+    "fit",
+    "without",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,8 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
 
     Args:
         settings: `task` and `recipe` by their names; `texts` and `most` in place of the recipe's data, as in
-            `part_texts`; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
+            `part_texts`; `own_test`, true where their test part is measured, which has chosen neither weights nor
+            settings; `lines`, how many of the training data are used, the first texts or any rows; `untrained`,
             true for random weights; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place of the
             recipe's; `without`, a part that is left out of the model, as in `leave_out`; and fields of the recipe.
         folder: for the model, which is removed in the end.
@@ -73,6 +86,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
+    test = part_texts(settings, "test") if settings.get("own_test") else test
     processor = task.processor(recipe, data)
     if "fit" in settings:
         model = NGramForCausalLM.fit(data, processor, **settings["fit"], progress=False)
