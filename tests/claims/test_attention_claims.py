@@ -98,11 +98,14 @@ def test_a_run_that_diverges_has_the_stated_value(monkeypatch, tmp_path):
     assert METHODS["train_and_measure"](RUN | {"floor": -700}, 0, tmp_path, "test") == [-700]
 
 
-def test_the_loss_at_other_rates_is_the_mean_beside_the_best(monkeypatch, tmp_path):
-    found = {0.1: [-30.0], 0.2: [-20.0], 0.3: [-100.0]}
-    monkeypatch.setattr(stability, "train_and_measure", lambda settings, *_: found[settings["learning_rate"]])
-    settings = {"learning_rates": list(found), "task": "causal_lm"}
-    assert METHODS["loss_at_other_rates"](settings, 0, tmp_path, "test") == [-30]
+def test_the_loss_at_other_settings_is_the_mean_beside_the_best(monkeypatch, tmp_path):
+    found = {(0.1, 0): [-30.0], (0.1, 9): [-20.0], (0.2, 0): [-100.0], (0.2, 9): [-50.0]}
+    asked = lambda settings, *_: found[settings["learning_rate"], settings["warmup_steps"]]  # noqa: E731
+    monkeypatch.setattr(stability, "train_and_measure", asked)
+    settings = {"tried": {"learning_rate": [0.1, 0.2], "warmup_steps": [0, 9]}, "learned": -21, "task": "causal_lm"}
+    assert METHODS["loss_at_other_settings"](settings, 0, tmp_path, "test") == [-30]
+    with pytest.raises(ValueError, match="the best of 4 runs reaches -20, not more than -20"):
+        METHODS["loss_at_other_settings"](settings | {"learned": -20}, 0, tmp_path, "test")
 
 
 def test_sentences_hold_the_name_that_the_pronoun_stands_for():

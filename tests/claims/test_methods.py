@@ -1,7 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What the methods measure, on texts whose answers are known; and each claim's small experiment."""
 
+import json
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +14,9 @@ pytest.importorskip("accelerate")
 pytest.importorskip("scipy")
 
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
+from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.claims.claim import load_claims
-from hf_lecture_models.claims.methods import METHODS, image_transfer, prompts, states
+from hf_lecture_models.claims.methods import METHODS, image_transfer, neighbours, prompts, states, translations
 from hf_lecture_models.claims.methods.costs import COUNTS
 from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.claims.methods.training import sample_rows, train_model
@@ -302,6 +305,17 @@ def test_an_ngram_model_is_measured_as_networks_are(texts, tmp_path):
     assert measured("train_and_measure", settings, tmp_path, "validation") == pytest.approx(log_prob)
 
 
+def test_the_test_part_of_texts_is_measured_where_that_is_asked(texts, tmp_path):
+    fit = {"order": 2, "smoothing": "add_alpha", "alpha": 1.0}
+    settings = texts | {"task": "causal_lm", "recipe": "recurrent_tiny", "measure": "perplexity", "fit": fit}
+    validation, usual = (measured("train_and_measure", settings, tmp_path, part) for part in ("validation", "test"))
+    asked = settings | {"own_test": True}
+    assert usual == validation == measured("train_and_measure", asked, tmp_path, "validation")
+    of_test = measured("train_and_measure", asked, tmp_path)
+    swapped = settings["texts"] | {"validation": "test.txt"}
+    assert of_test == measured("train_and_measure", settings | {"texts": swapped}, tmp_path) != validation
+
+
 def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
     settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
     found = measured("sentence_chrf", settings, tmp_path)
@@ -313,12 +327,95 @@ def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
     assert measured("sentence_chrf", untrained | {"most_words": 4}, tmp_path) == of_all[:2]
 
 
+def test_each_sentence_of_the_part_is_compared_with_its_own_translation(monkeypatch, tmp_path):
+    rows = [
+        {"source": "Je suis prêt", "target": "I am ready"},
+        {"source": "Il dort beaucoup", "target": "He sleeps a lot"},
+    ]
+    path, seen = tmp_path / "test.jsonl", []
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+    def measure(found, right):
+        seen.append(right)
+        return {"bleu": 1.0, "chrf": 7.0 + len(seen)}
+
+    monkeypatch.setattr(translations, "bleu_and_chrf", measure)
+    settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1, "untrained": True}
+    settings |= {"test_files": [str(path)], "most_words": 3}  # of the source
+    assert measured("sentence_chrf", settings, tmp_path) == [8, 9]
+    assert seen == [["I am ready"], ["He sleeps a lot"]]
+    assert len(measured("sentence_chrf", settings | {"most_words": 7}, tmp_path, "validation")) == 4
+
+
 def test_words_with_the_same_contexts_have_the_same_count_vector():
     # a x b . a y b . c z d .
     stream = np.array([0, 1, 2, 9, 0, 3, 2, 9, 4, 5, 6, 9] * 20)
     vectors = torch.nn.functional.normalize(count_vectors(stream, vocab_size=10, contexts=10, dimensions=8))
     assert vectors[1] @ vectors[3] == pytest.approx(1, abs=1e-4)
     assert vectors[1] @ vectors[5] < 0.7
+
+
+def positive_informations(stream, size, contexts):
+    frequent = sorted(range(size), key=lambda word: (-np.count_nonzero(stream == word), word))[:contexts]
+    counts = Counter(
+        (stream[place], (distance, stream[place + distance]))
+        for place in range(2, len(stream) - 2)
+        for distance in (-2, -1, 1, 2)
+        if stream[place + distance] in frequent
+    )
+    words, around, total = Counter(), Counter(), sum(counts.values())
+    for (word, context), count in counts.items():
+        words[word] += count
+        around[context] += count
+    columns = list(around)
+    found = torch.zeros(size, len(columns))
+    for (word, context), count in counts.items():
+        information = math.log(count * total / words[word] / around[context])
+        found[word, columns.index(context)] = max(0, information)
+    return found
+
+
+@pytest.mark.parametrize("contexts", [4, 10])
+def test_count_vectors_hold_the_positive_informations_of_a_words_contexts(contexts):
+    stream = np.random.default_rng(0).zipf(1.5, 300).clip(max=10) - 1
+    vectors = count_vectors(stream, 10, contexts, dimensions=10)
+    expected = positive_informations(stream, 10, contexts)
+    # With all of its dimensions, U √S (U √S)' = U S U', the root of M M'.
+    products = vectors @ vectors.mT
+    torch.testing.assert_close(products @ products, expected @ expected.mT, rtol=1e-3, atol=1e-3)
+
+
+def test_contexts_are_those_of_all_texts_and_words_the_same_for_all_seeds(monkeypatch, tmp_path):
+    lines = ["a b c d e f g h", "a b c d e f", "i j a b c d e f"]
+    for name in ("train", "valid"):
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
+    streams, found = [], []
+
+    def vectors_of(stream, size):
+        streams.append(stream)
+        return torch.randn(size, 3, generator=torch.Generator().manual_seed(1))
+
+    def neighbours_of(model, tokenizer, words, number):
+        found.append((tokenizer, words, nearest_neighbours(model, tokenizer, words, number)))
+        return found[-1][-1]
+
+    monkeypatch.setattr(neighbours, "count_vectors", vectors_of)
+    monkeypatch.setattr(neighbours, "nearest_neighbours", neighbours_of)
+    settings = {"task": "causal_lm", "recipe": "recurrent_tiny", "untrained": True, "most": 2, "words": 3}
+    settings |= {"texts": {"train": "train.txt", "validation": "valid.txt"}, "counts": [2, 2]}
+    values = [METHODS["context_cosine_of_neighbours"](settings, seed, tmp_path, "test") for seed in (0, 1)]
+    (tokenizer, words, nearest), again = found
+    assert words == again[1]
+    assert len(words) == 3
+    assert set(words) < set("abcdef")
+    assert len(streams[0]) == 8 + 6 + 8 + 3 * 2  # each text has a beginning and an end
+    vectors = vectors_of(streams[0], len(tokenizer))
+    for word, one, value in zip(words, nearest, values[0], strict=True):
+        near = vectors[[neighbour.id for neighbour in one.neighbours]]
+        assert len(near) == 5
+        cosines = torch.cosine_similarity(vectors[tokenizer.convert_tokens_to_ids(word)], near)
+        assert value == pytest.approx(100 * cosines.mean().item(), abs=1e-3)
 
 
 def test_neighbours_are_those_of_words_that_are_as_rare_as_asked(texts, tmp_path):

@@ -20,7 +20,7 @@ from hf_lecture_models.claims.methods.misspellings import right_when_misspelt
 from hf_lecture_models.claims.methods.neighbours import context_cosine_of_neighbours
 from hf_lecture_models.claims.methods.prompts import points_by_prompts
 from hf_lecture_models.claims.methods.pronouns import pronoun_attention
-from hf_lecture_models.claims.methods.stability import loss_at_other_rates
+from hf_lecture_models.claims.methods.stability import loss_at_other_settings
 from hf_lecture_models.claims.methods.states import changed_by_other_words, changed_by_zeros
 from hf_lecture_models.claims.methods.training import train_and_measure
 from hf_lecture_models.claims.methods.translations import sentence_chrf
@@ -37,7 +37,7 @@ METHODS: dict[str, Method] = {
         context_cosine_of_neighbours,
         filled_texts,
         growth_with_length,
-        loss_at_other_rates,
+        loss_at_other_settings,
         ngram_log_prob,
         output_layer_share,
         points_by_prompts,

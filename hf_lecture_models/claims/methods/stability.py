@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How much a model loses where the learning rate is not the best one."""
+"""How much a model loses where the learning rate, or another setting of training, is not the best one."""
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,21 @@ import numpy as np
 from hf_lecture_models.claims.methods.training import train_and_measure
 
 
-def loss_at_other_rates(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
-    """Return by how much the mean over several learning rates is below the best of them: one value, at most 0.
+def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+    """Return by how much the mean over several settings is below the best of them: one value, at most 0.
 
     Args:
-        settings: those of `train_and_measure`, and `learning_rates`.
+        settings: those of `train_and_measure`; `tried`, values of settings, all combinations of which are trained; and
+            `learned`, which the best of them must exceed.
+
+    Raises:
+        ValueError: the best one does not exceed it. A model that learns nothing loses nothing either, so the value
+            would say that it is stable.
     """
-    shared = {name: value for name, value in settings.items() if name != "learning_rates"}
-    rates = settings["learning_rates"]
-    values = [np.mean(train_and_measure(shared | {"learning_rate": rate}, seed, folder, part)) for rate in rates]
-    return [float(np.mean(values) - max(values))]
+    own = ("tried", "learned")
+    shared, tried = {name: value for name, value in settings.items() if name not in own}, settings["tried"]
+    combinations = [dict(zip(tried, values, strict=True)) for values in product(*tried.values())]
+    found = [np.mean(train_and_measure(shared | one, seed, folder, part)) for one in combinations]
+    if max(found) <= settings["learned"]:
+        raise ValueError(f"the best of {len(found)} runs reaches {max(found):.4g}, not more than {settings['learned']}")
+    return [float(np.mean(found) - max(found))]

@@ -27,7 +27,7 @@ from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
 
 OWN_SETTINGS = (
-    *("task", "recipe", "measure", "texts", "most", "untrained", "lines", "floor", "fit", "without"),
+    *("task", "recipe", "measure", "texts", "most", "own_test", "untrained", "lines", "floor", "fit", "without"),
     *("sample", "held_out", "new_weights"),
 )
 
@@ -87,6 +87,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
+    test = part_texts(settings, "test") if settings.get("own_test") else test
     chooses = validation
     if "sample" in settings:
         (data, validation), chooses = sample_rows(data, settings["sample"], settings["held_out"], seed), None
