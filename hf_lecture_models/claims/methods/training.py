@@ -85,12 +85,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     set_verbosity_error()  # it would list the weights that are new
     settings = start_from_pretrained(settings, seed, folder, train_model)
     task, recipe = task_and_recipe(settings, seed, folder)
-    data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
-    data = _some(data, settings["lines"]) if "lines" in settings else data
-    test = part_texts(settings, "test") if settings.get("own_test") else test
-    chooses = validation
-    if "sample" in settings:
-        (data, validation), chooses = sample_rows(data, settings["sample"], settings["held_out"], seed), None
+    data, validation, test = _parts(settings, task, recipe, seed)
     processor = task.processor(recipe, data)
     if recipe.word_vectors:
         processor = with_words_of(processor, load_tokenizer(recipe.word_vectors))
@@ -104,6 +99,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
+        chooses = None if "sample" in settings else validation
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
             result = task.train(model, processor, data, chooses, recipe, quiet=True)
@@ -113,6 +109,16 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         finally:
             shutil.rmtree(recipe.output_dir, ignore_errors=True)
     return Trained(task, recipe, model.eval(), processor, validation, test)
+
+
+def _parts(settings: Mapping[str, Any], task: Task[Any], recipe: Any, seed: int) -> tuple[Any, Any, Any]:
+    """Return the training, validation and test data."""
+    data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
+    data = _some(data, settings["lines"]) if "lines" in settings else data
+    test = part_texts(settings, "test") if settings.get("own_test") else test
+    if "sample" in settings:
+        data, validation = sample_rows(data, settings["sample"], settings["held_out"], seed)
+    return data, validation, test
 
 
 def _some(data: Any, number: int) -> Any:
