@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from transformers import set_seed
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from hf_lecture_models.claims.methods.ablation import leave_out
 from hf_lecture_models.claims.methods.pre_training import start_from_pretrained, with_words_of
@@ -19,6 +18,7 @@ from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.factories import load_tokenizer
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
@@ -81,8 +81,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
             fields of the recipe. With `word_vectors` the vocabulary also has the words of these vectors.
         folder: for the model, which is removed in the end.
     """
-    disable_progress_bar()
-    set_verbosity_error()  # it would list the weights that are new
+    be_quiet()  # transformers would list the weights that are new
     settings = start_from_pretrained(settings, seed, folder, train_model)
     task, recipe = task_and_recipe(settings, seed, folder)
     data, validation, test = _parts(settings, task, recipe, seed)
@@ -99,10 +98,11 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
-        chooses = None if "sample" in settings else validation
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
-            result = task.train(model, processor, data, chooses, recipe, quiet=True)
+            result = task.train(
+                model, processor, data, None if "sample" in settings else validation, recipe, quiet=True
+            )
             if result.stopped.startswith("SIG"):
                 raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
             model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
