@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import statistics
 from collections import Counter
@@ -47,6 +48,7 @@ from hf_lecture_models import (
     PaddedMlpConfig,
     PaddedMlpForSequenceClassification,
 )
+from hf_lecture_models.claims.claim import find_claim
 from hf_lecture_models.hub.energy import Energy, estimate_energy
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -1444,7 +1446,33 @@ def seeing_page() -> Iterator[str]:
             singular = f"{step['median']:.2f}, {step['largest']:.2f}" if step else ""
             yield table_row(f"{name}, {state}", *(f"{norms[place]:.0e}" for place in GRADIENT_DISTANCES), singular)
 
+    yield from gradients_of_the_claim(models)
     yield from depth_table()
+
+
+def gradients_of_the_claim(models: Any) -> Iterator[str]:
+    """Yield the passages that compare the table with the record of a claim, both as powers of ten."""
+    path = ROOT / "hf_lecture_models" / "claims" / "records" / "vanishing_gradients.json"
+    cases = json.loads(path.read_text(encoding="utf-8"))["results"]["cases"]
+    (before_rnn, before_lstm), (rnn, lstm) = (
+        [sorted(cases[case]["arms"][arm]["means"]) for arm in ("plain network", "LSTM")]
+        for case in ("random weights", "trained weights")
+    )
+    of_table = {
+        (name, state): math.log10(models[name][state]["norms"]["40"] / models[name][state]["norms"]["0"])
+        for name in ("RNN", "LSTM")
+        for state in ("untrained", "trained")
+    }
+    lines = find_claim("vanishing_gradients").experiment.settings["lines"]
+    yield f"three seeds, and {lines:,} paragraphs without blank lines"
+    yield f"RNN keeps 10^{rnn[-1]:.1f} to 10^{rnn[0]:.1f} of"
+    yield f"LSTM 10^{lstm[-1]:.1f} to 10^{lstm[0]:.1f}; in the"
+    yield f"table it is 10^{of_table['RNN', 'trained']:.1f} and 10^{of_table['LSTM', 'trained']:.1f}."
+    yield f"10^{of_table['RNN', 'untrained']:.1f} for the RNN and 10^{of_table['LSTM', 'untrained']:.1f} for the LSTM"
+    assert rnn[0] > lstm[-1]
+    assert of_table["RNN", "trained"] < of_table["LSTM", "trained"]
+    assert before_rnn == pytest.approx([of_table["RNN", "untrained"]] * 3, abs=0.5)
+    assert before_lstm == pytest.approx([of_table["LSTM", "untrained"]] * 3, abs=0.5)
 
 
 def depth_table() -> Iterator[str]:
