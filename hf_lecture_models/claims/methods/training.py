@@ -84,7 +84,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     be_quiet()  # transformers would list the weights that are new
     settings = start_from_pretrained(settings, seed, folder, train_model)
     task, recipe = task_and_recipe(settings, seed, folder)
-    data, validation, test = _parts(settings, task, recipe, seed)
+    data, chooses, validation, test = _parts(settings, task, recipe, seed)
     processor = task.processor(recipe, data)
     if recipe.word_vectors:
         processor = with_words_of(processor, load_tokenizer(recipe.word_vectors))
@@ -111,14 +111,15 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     return Trained(task, recipe, model.eval(), processor, validation, test)
 
 
-def _parts(settings: Mapping[str, Any], task: Task[Any], recipe: Any, seed: int) -> tuple[Any, Any, Any]:
-    """Return the training, validation and test data."""
+def _parts(settings: Mapping[str, Any], task: Task[Any], recipe: Any, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return the data to train on, those that choose a run's weights, if any, and the validation and test data."""
     data, validation, test = (task.read(recipe, one) for one in ("train", "validation", "test"))
     data = _some(data, settings["lines"]) if "lines" in settings else data
     test = part_texts(settings, "test") if settings.get("own_test") else test
-    if "sample" in settings:
-        data, validation = sample_rows(data, settings["sample"], settings["held_out"], seed)
-    return data, validation, test
+    if "sample" not in settings:
+        return data, validation, validation, test
+    drawn, held_out = sample_rows(data, settings["sample"], settings["held_out"], seed)
+    return drawn, None, held_out, test
 
 
 def _some(data: Any, number: int) -> Any:
