@@ -40,10 +40,9 @@ def run_trial(
         stamp: what else the measurements depend on, such as the commit of the code; each has a folder of its own.
         report: called with a line for each measurement, in place of what its training would log.
     """
-    start = time.process_time()
     runner = _Runner(trial, methods, folder / _digest(stamp), report)
     cases = {name: runner.compare(case) for name, case in trial.cases.items()}
-    return {"cases": cases, "cpu_seconds": round(time.process_time() - start + runner.seconds_before, 1)}
+    return {"cases": cases, "cpu_seconds": round(sum(runner.cpu_seconds.values()), 1)}
 
 
 def verdicts(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: Trial) -> dict[str, str]:
@@ -72,7 +71,7 @@ class _Runner:
         report: Callable[[str], None],
     ) -> None:
         self.trial, self.methods, self.folder, self.report = trial, methods, folder, report
-        self.seconds_before = 0.0  # of measurements that an earlier call finished
+        self.cpu_seconds: dict[str, float] = {}  # of each measurement, which several cases may use
 
     def compare(self, case: Case) -> dict[str, Any]:
         """Measure both arms of a case, and return the effect and a summary of each arm."""
@@ -111,7 +110,7 @@ class _Runner:
         record = place / "measured.json"
         if record.is_file():
             found = json.loads(record.read_text(encoding="utf-8"))
-            self.seconds_before += found["cpu_seconds"]
+            self.cpu_seconds[place.name] = found["cpu_seconds"]
             return found["values"]
         place.mkdir(parents=True, exist_ok=True)
         start = time.process_time()
@@ -120,6 +119,7 @@ class _Runner:
         found = {"values": values, "cpu_seconds": time.process_time() - start}
         with staged_file(record) as stage:
             stage.write_text(json.dumps(found), encoding="utf-8")
+        self.cpu_seconds[place.name] = found["cpu_seconds"]
         return values
 
 

@@ -100,9 +100,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if not settings.get("untrained"):
         shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
         try:
-            result = task.train(
-                model, processor, data, None if "sample" in settings else validation, recipe, quiet=True
-            )
+            result = task.train(model, processor, data, chooses, recipe, quiet=True)
             if result.stopped.startswith("SIG"):
                 raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
             model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
