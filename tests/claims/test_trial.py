@@ -63,6 +63,13 @@ def test_a_trial_goes_on_after_what_was_measured_by_the_same_code(tmp_path):
     assert len(method.calls) == 4
 
 
+def test_seconds_of_a_measurement_count_once_however_many_cases_use_it(tmp_path, monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("time.process_time", lambda: float(next(clock)))
+    trial = Trial("x", {"one": Case(ARMS), "two": Case(ARMS)}, seeds=(0, 1))
+    assert [run_trial(trial, {"x": Recorder()}, tmp_path)["cpu_seconds"] for _ in range(2)] == [40.0, 40.0]
+
+
 def test_an_arm_may_be_a_number(tmp_path):
     case = Case({"first": {"level": 3.0}, "given": 1})
     effect = run_trial(Trial("x", {"case": case}), {"x": Recorder()}, tmp_path)["cases"]["case"]["effect"]
