@@ -271,6 +271,10 @@ def test_a_vision_transformer_learns_the_even_classes_after_the_odd_ones(tmp_pat
     assert calls[3:] == [masked, after, masked, after]
     validation = measured("right_after_pretraining", settings | {"start": "nothing"}, tmp_path, "validation")
     assert len(validation) == 30
+    # A model that is not the recipe's keeps its shape in both phases.
+    other = {"model_type": "lecture_vit", "image_size": 8, "patch_size": 2, "num_channels": 1, "hidden_size": 16}
+    other |= {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    assert len(measured("right_after_pretraining", settings | {"start": "pixels", "model": other}, tmp_path)) == 165
     assert not list(tmp_path.iterdir())
 
 

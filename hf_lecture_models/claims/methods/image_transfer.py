@@ -40,8 +40,7 @@ def right_after_pretraining(settings: Mapping[str, Any], seed: int, folder: Path
         model, processor = _train(before, seed, folder, shown)[2:]
         for saved in (model.base_model, processor):
             saved.save_pretrained(folder / "backbone")
-        classes["from_pretrained"] = str(folder / "backbone")
-        classes.pop("model", None)
+        classes |= {"from_pretrained": str(folder / "backbone"), "model": {}}
     few, held_out = sample_rows(to_learn, settings["images"], settings["held_out"], seed)
     task, recipe, model, processor = _train(classes, seed, folder, few)
     shutil.rmtree(folder / "backbone", ignore_errors=True)
