@@ -87,8 +87,7 @@ def run(
     refuse_stopped(result)
     best = task.auto_class.from_pretrained(result.folder)
     encoded = task.encode(best, tokenizer, test_data, recipe)
-    predictions = task.predict(best, tokenizer, encoded).argmax(1).numpy()
-    right = predictions == np.array(encoded.labels)
+    right = task.predict(best, tokenizer, encoded).argmax(1).numpy() == np.array(encoded.labels)
     found = {
         "commit": commit(),
         "validation": result.best_metric,

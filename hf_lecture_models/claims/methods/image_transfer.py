@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.claims.methods.training import rows_at, sample_rows, task_and_recipe
+from hf_lecture_models.claims.methods.training import rows_at, sample_rows, task_and_recipe, training
 from hf_lecture_models.data.rows import Rows
 
 _OWN = ("start", "recipe", "masked_recipe", "images", "held_out", "pretraining_epochs", "pretraining_images")
@@ -60,11 +60,5 @@ def _train(settings: Mapping[str, Any], seed: int, folder: Path, data: Rows) -> 
     task, recipe = task_and_recipe(settings, seed, folder)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
-    shutil.rmtree(recipe.output_dir, ignore_errors=True)
-    try:
-        result = task.train(model, processor, data, None, recipe, quiet=True)
-        if result.stopped.startswith("SIG"):
-            raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
-    finally:
-        shutil.rmtree(recipe.output_dir, ignore_errors=True)
-    return task, recipe, model.eval(), processor
+    with training(task, recipe, model, processor, data, None):
+        return task, recipe, model.eval(), processor

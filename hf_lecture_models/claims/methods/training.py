@@ -3,7 +3,8 @@
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification
+from hf_lecture_models.trainer.loop import TrainingResult
 
 OWN_SETTINGS = (
     *("task", "recipe", "measure", "texts", "most", "own_test", "untrained", "lines", "floor", "fit", "without"),
@@ -98,15 +100,31 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
     if recipe.word_vectors:
         start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
-        shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
-        try:
-            result = task.train(model, processor, data, chooses, recipe, quiet=True)
-            if result.stopped.startswith("SIG"):
-                raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
+        with training(task, recipe, model, processor, data, chooses) as result:
             model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
-        finally:
-            shutil.rmtree(recipe.output_dir, ignore_errors=True)
     return Trained(task, recipe, model.eval(), processor, validation, test)
+
+
+@contextmanager
+def training(
+    task: Task[Any], recipe: Any, model: Any, processor: Any, data: Any, chooses: Any
+) -> Iterator[TrainingResult]:
+    """Train a model, and yield the result, whose folder is removed in the end.
+
+    Args:
+        chooses: the data that choose among the weights of the run; None keeps the last ones.
+
+    Raises:
+        KeyboardInterrupt: a signal stopped the run.
+    """
+    shutil.rmtree(recipe.output_dir, ignore_errors=True)  # of a run that was cut off
+    try:
+        result = task.train(model, processor, data, chooses, recipe, quiet=True)
+        if result.stopped.startswith("SIG"):
+            raise KeyboardInterrupt(f"training was stopped by {result.stopped}")
+        yield result
+    finally:
+        shutil.rmtree(recipe.output_dir, ignore_errors=True)
 
 
 def _parts(settings: Mapping[str, Any], task: Task[Any], recipe: Any, seed: int) -> tuple[Any, Any, Any, Any]:
