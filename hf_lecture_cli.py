@@ -29,7 +29,7 @@ see = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(
     see,
     name="see",
-    short_help="Look inside: attention, alignment, gradients, segmentation, smoothing, surprisal, neighbours, strokes.",
+    short_help="Look inside: attention, gradients, segmentation, smoothing, surprisal, neighbours, learning, ...",
     help="Look inside a model: print its attention, gradients, ... for a text; --output PICTURE.svg draws them.",
 )
 
@@ -933,6 +933,16 @@ def smoothing(
     """
     which = {"words": words or [], "beside": beside or [], "number": number}
     _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
+
+
+@see.command(short_help="Loss and measures of a training run, step by step.")
+def learning(
+    folder: Annotated[Path, typer.Argument(help="The folder that a training has written.", metavar="FOLDER")],
+    output: Picture = None,
+    json: Json = False,
+) -> None:
+    """Print the loss and the measure that chose the weights, by optimizer steps; draw the learning curve."""
+    _run("see learning", "see_learning", folder=folder, output=output, json=json)
 
 
 @see.command(short_help="What a model of pen strokes draws.")

@@ -32,12 +32,14 @@ import transformers
 import yaml
 
 from benchmarks.common import ROOT, read_options
+from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.cli.train import script_command
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.facts import facts_of, facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.loading import be_quiet, load_model
@@ -50,7 +52,7 @@ FILES = ("test_files", "validation_files", "train_files")
 WIKITEXT_TEST = ("--test_files", "[wikitext-2/test.txt]")
 TRIGRAM = "Modified Kneser-Ney trigram in 8 bits, WikiText-2"
 CLASS_TRIGRAM = "Trigram of 200 classes of words in 8 bits, WikiText-2"
-KEPT = ("recipe.yaml", "training.json", TASK_FILE, "learning_curve.png")
+KEPT = ("recipe.yaml", "training.json", TASK_FILE)
 """What a training leaves beside the model and goes to the published folder."""
 
 
@@ -203,6 +205,8 @@ def save_release(release: Release, trained: Path, stage: Path) -> None:
         facts |= measured(trained, stage, facts, auto_class)
     facts |= {"licence": facts.get("licence") or "apache-2.0", "command": _command(release)}
     write_facts(stage, facts)
+    if (stage / "training.json").is_file():
+        save_learning_curve(read_fields(stage / "training.json")["history"], stage / LEARNING_CURVE)
     write_card(stage, facts)
 
 

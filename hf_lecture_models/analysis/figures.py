@@ -265,7 +265,7 @@ def save_learning_curve(
     A perplexity is drawn as its logarithm, which has the unit of a language model's loss, nats per token. Any other
     measure (accuracy, say) has an axis of its own.
 
-        history = [{"step": 10, "loss": 5.1}, {"step": 20, "loss": 4.2}, {"step": 20, "validation_perplexity": 81.0}]
+        history = json.loads(Path("lstm/training.json").read_text())["history"]
         save_learning_curve(history, "learning_curve.png")
 
     Args:

@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hf_lecture_models.analysis.figures import save_learning_curve
+from hf_lecture_models.cli.see_learning import read_record
 from hf_lecture_models.hub.card import DRAWINGS, LEARNING_CURVE
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import files_in, prepare, publish
@@ -39,11 +41,16 @@ def run(
 
 
 def read(name: str, licence: str | None) -> tuple[Any, Any, dict[str, Any], dict[str, Path]]:
-    """Return a model, its tokenizer, the facts of its card, and the pictures beside it."""
+    """Return a model, its tokenizer, the facts of its card, and the pictures beside it; draw a missing curve."""
     model, tokenizer = load_model(name)
     facts = facts_of(name, model, tokenizer)
     facts["licence"] = licence or facts.get("licence")
     files = {"learning_curve": Path(name) / LEARNING_CURVE, "drawings": Path(name) / DRAWINGS}
+    if (Path(name) / "training.json").is_file() and not files["learning_curve"].is_file():
+        try:
+            save_learning_curve(read_record(Path(name))["history"], files["learning_curve"])
+        except (ImportError, OSError, ValueError) as error:
+            print(f"the card lacks a learning curve: {error}", file=sys.stderr)
     return model, tokenizer, facts, {part: path for part, path in files.items() if path.is_file()}
 
 

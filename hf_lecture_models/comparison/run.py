@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.analysis.comparison_chart import save_comparison
+from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.comparison.baselines import Baseline, Comparison
 from hf_lecture_models.comparison.letters import score_by_letters
 from hf_lecture_models.comparison.reload import reload_in_fresh_process
@@ -28,7 +29,7 @@ from hf_lecture_models.comparison.report import (
     write_json,
 )
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
@@ -141,6 +142,8 @@ def _train_one(baseline: Baseline, comparison: Comparison, folder: Path, results
         licence=comparison.licence,
     )
     write_facts(folder, facts)
+    if record:
+        save_learning_curve(record["history"], folder / LEARNING_CURVE)
     write_card(folder, facts)
     (folder / "run.lock").unlink(missing_ok=True)
     return row

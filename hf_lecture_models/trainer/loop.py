@@ -247,7 +247,6 @@ class _Run:
             if self.evaluation is None and progress.step == self.total_steps:
                 self._save_model()
             self.reporter.write_facts(progress)
-            self.reporter.draw(progress)
             self.accelerator.wait_for_everyone()
             if self.signals:
                 # One that came after the last step stopped nothing here, but the caller must know of it.

@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Reports on a run: a bar on a terminal, lines, a tracker, the history as JSON and as a picture."""
+"""Reports on a run: a bar on a terminal, lines, a tracker, the history as JSON."""
 
 import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from accelerate.utils import DistributedType
 from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
-from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import environment
@@ -123,12 +122,6 @@ class Reporter:
         with staged_file(self.folder / "training.json") as stage:
             # The history holds finite numbers alone, so this is JSON that every program can read.
             stage.write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
-
-    def draw(self, progress: Progress) -> None:
-        """Draw `learning_curve.png` in the main process, if matplotlib is installed."""
-        if progress.history and self.accelerator.is_main_process:
-            with suppress(ImportError):
-                save_learning_curve(progress.history, self.folder / "learning_curve.png")
 
     def close(self) -> None:
         """Close the bar and the tracker; the processes stay connected."""

@@ -188,6 +188,7 @@ VERBS = [
     ["see", "alignment", "MODEL", "TEXT"],
     ["see", "gradients", "MODEL", "TEXT"],
     ["see", "segmentation", "MODEL", "TEXT"],
+    ["see", "learning", "FOLDER"],
     ["see", "strokes", "MODEL"],
     ["see", "density", "MODEL", "FILE"],
     ["see", "smoothing", "MODEL", "WORD"],

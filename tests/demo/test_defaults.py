@@ -20,7 +20,6 @@ TWO = (DEFAULT_MODELS[0], DefaultModel("words", "bag_of_words_tiny", "text_class
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("hf_lecture_models.trainer.reporting.save_learning_curve", lambda *_: None)
     return tmp_path / "home" / "hf_lecture_models" / "demo"
 
 

@@ -280,6 +280,8 @@ def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[Kind, Path],
     assert f"On Small Data, {kind.file}." in done.stdout
     assert kind.measured in done.stdout
     assert ("modeling_" in done.stdout) == (kind.start is None)
+    assert "![learning curve](learning_curve.png)" in done.stdout
+    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def right_texts(kind: Kind, folder: Path) -> float:

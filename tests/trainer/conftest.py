@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from tests.forked_python import run_workers
-from tests.quick_runs import curves, quick_runs  # noqa: F401
 
 
 @pytest.fixture(scope="session")

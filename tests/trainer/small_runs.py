@@ -22,7 +22,6 @@ from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches, token
 from hf_lecture_models.batches.masked import MaskedBatches
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.batches.tokens import text_spans
-from hf_lecture_models.trainer import reporting
 from hf_lecture_models.trainer.batches import Batch, Batches
 from hf_lecture_models.trainer.loop import TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -120,10 +119,9 @@ def start_processes(module: str, *arguments: object, processes: int = 2, **envir
 
 
 def save_time() -> None:
-    """Leave out what takes longer than the runs themselves, as `tests/quick_runs.py` does."""
+    """Leave out what takes longer than the runs themselves."""
     torch.set_num_threads(1)
     os.fsync = lambda descriptor: None
-    reporting.save_learning_curve = lambda *_: None
 
 
 def main(folder: Path) -> None:

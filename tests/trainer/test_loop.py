@@ -78,7 +78,6 @@ def test_the_record_names_the_code_that_the_run_began_with(tmp_path, monkeypatch
     assert json.loads((tmp_path / "training.json").read_text())["environment"] == {"commit": "began"}
 
 
-@pytest.mark.usefixtures("curves")
 def test_it_learns_and_leaves_the_best_model(tmp_path):
     result, _ = run(tmp_path, epochs=60)
     values = [row["validation_distance"] for row in result.history if "validation_distance" in row]
@@ -91,7 +90,6 @@ def test_it_learns_and_leaves_the_best_model(tmp_path):
     best.eval()
     assert distance(best)["distance"] == pytest.approx(result.best_metric, rel=1e-5)
     assert json.loads((tmp_path / "training.json").read_text())["best_metric"] == result.best_metric
-    assert (tmp_path / "learning_curve.png").stat().st_size > 1000
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path):

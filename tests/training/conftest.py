@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.quick_runs import quick_runs  # noqa: F401
 from tests.training.scripts import SCRIPTS, Script
 
 
