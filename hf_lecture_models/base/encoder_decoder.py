@@ -83,6 +83,64 @@ class EncoderDecoderModel:
             self.decoder.embed_tokens = value
 
 
+class ImageEncoderDecoderModel:
+    """The base model of an encoder of images and a decoder of texts; it stands before the pre-trained base class.
+
+    An architecture builds `encoder` and `decoder`.
+
+    `forward` reads images `pixel_values` (batch, num_channels, height, width) of `image_size`; of another size, in
+    multiples of `patch_size`, with `interpolate_pos_encoding=True`; or `encoder_outputs` in their place. Of the texts
+    it reads `decoder_input_ids` (batch, target), which begin with the start token, or `decoder_inputs_embeds`, with
+    `decoder_attention_mask` (batch, seen + target), and continues from `past_key_values`, an `EncoderDecoderCache`.
+
+    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, hidden_size), `past_key_values`,
+    `encoder_last_hidden_state` (batch, 1 + patches, hidden_size), and on request the states and weights of both parts;
+    `cross_attentions` are (batch, heads, target, 1 + patches) of each layer, [CLS] first.
+    """
+
+    encoder: Any
+    decoder: Any
+    _can_record_outputs: Any = {}  # encoder and decoder record their own
+
+    @model_forward
+    def forward(
+        self,
+        pixel_values: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        past_key_values: Cache | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        interpolate_pos_encoding: bool | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Read the images, unless the encoder's outputs for them are given, and the texts."""
+        kwargs["return_dict"] = True
+        if encoder_outputs is None:
+            encoded = self.encoder(pixel_values, interpolate_pos_encoding, **kwargs)
+        else:
+            encoded = as_encoded(encoder_outputs)
+        decoded = self.decoder(
+            decoder_input_ids,
+            decoder_attention_mask,
+            encoder_hidden_states=encoded.last_hidden_state,
+            past_key_values=past_key_values,
+            inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            **kwargs,
+        )
+        return joined_outputs(encoded, decoded)
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the word vectors of the texts."""
+        return self.decoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the word vectors of the texts."""
+        self.decoder.embed_tokens = value
+
+
 def as_encoded(encoder_outputs: Any) -> Any:
     """Return an encoder's outputs as a caller gave them, a tuple too, with names."""
     return BaseModelOutput(*encoder_outputs) if isinstance(encoder_outputs, tuple) else encoder_outputs

@@ -141,12 +141,17 @@ def _train_one(baseline: Baseline, comparison: Comparison, folder: Path, results
         command=results["command"],
         licence=comparison.licence,
     )
+    _write_card(folder, facts, record)
+    (folder / "run.lock").unlink(missing_ok=True)
+    return row
+
+
+def _write_card(folder: Path, facts: dict[str, Any], record: dict[str, Any]) -> None:
+    """Write the facts of a model, its learning curve if it has one, and its card."""
     write_facts(folder, facts)
     if record:
         save_learning_curve(record["history"], folder / LEARNING_CURVE)
     write_card(folder, facts)
-    (folder / "run.lock").unlink(missing_ok=True)
-    return row
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -37,14 +37,14 @@ Deviations:
 from typing import Any
 
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.cache_utils import EncoderDecoderCache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
+from transformers.modeling_outputs import BaseModelOutput
 
 from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, TextInputs
 from hf_lecture_models.base.attention_stacks import DecoderStack
-from hf_lecture_models.base.encoder_decoder import as_encoded, joined_outputs
+from hf_lecture_models.base.encoder_decoder import ImageEncoderDecoderModel
 from hf_lecture_models.base.heads.seq2seq_lm import ImageSeq2SeqLMHead
 from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings
 from hf_lecture_models.base.modeling import model_forward
@@ -147,18 +147,8 @@ class CaptionDecoder(ImageCaptioningPreTrainedModel, DecoderStack):
         return self.norm(h)
 
 
-class ImageCaptioningModel(ImageCaptioningPreTrainedModel):
-    """Encoder and decoder.
-
-    `forward` reads images `pixel_values` (batch, num_channels, height, width) of `image_size`; of another size, in
-    multiples of `patch_size`, with `interpolate_pos_encoding=True`; or `encoder_outputs` in their place. Of the
-    captions it reads `decoder_input_ids` (batch, target), which begin with the start token, or `decoder_inputs_embeds`,
-    with `decoder_attention_mask` (batch, seen + target), and continues from `past_key_values`, an
-    `EncoderDecoderCache`.
-
-    It returns a `Seq2SeqModelOutput`: `last_hidden_state` (batch, target, hidden_size), `past_key_values`,
-    `encoder_last_hidden_state` (batch, 1 + patches, hidden_size), and on request the states and weights of both parts;
-    `cross_attentions` are (batch, heads, target, 1 + patches) of each layer, [CLS] first.
+class ImageCaptioningModel(ImageEncoderDecoderModel, ImageCaptioningPreTrainedModel):
+    """Encoder and decoder; `ImageEncoderDecoderModel` has the arguments and outputs of `forward`.
 
     >>> import torch
     >>> model = ImageCaptioningModel(ImageCaptioningConfig(image_size=8, patch_size=4, hidden_size=12, vocab_size=9))
@@ -166,50 +156,10 @@ class ImageCaptioningModel(ImageCaptioningPreTrainedModel):
     torch.Size([1, 2, 12])
     """
 
-    _can_record_outputs: Any = {}  # encoder and decoder record their own
-
     def __init__(self, config: ImageCaptioningConfig):
         super().__init__(config)
         self.encoder, self.decoder = CaptionEncoder(config), CaptionDecoder(config)
         self.post_init()
-
-    @model_forward
-    def forward(
-        self,
-        pixel_values: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        past_key_values: Cache | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        interpolate_pos_encoding: bool | None = None,
-        use_cache: bool | None = None,
-        **kwargs: Any,
-    ) -> Seq2SeqModelOutput:
-        """Read the images, unless the encoder's outputs for them are given, and the captions."""
-        kwargs["return_dict"] = True
-        if encoder_outputs is None:
-            encoded = self.encoder(pixel_values, interpolate_pos_encoding, **kwargs)
-        else:
-            encoded = as_encoded(encoder_outputs)
-        decoded = self.decoder(
-            decoder_input_ids,
-            decoder_attention_mask,
-            encoder_hidden_states=encoded.last_hidden_state,
-            past_key_values=past_key_values,
-            inputs_embeds=decoder_inputs_embeds,
-            use_cache=use_cache,
-            **kwargs,
-        )
-        return joined_outputs(encoded, decoded)
-
-    def get_input_embeddings(self) -> nn.Module:
-        """Return the word vectors of captions."""
-        return self.decoder.embed_tokens
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replace the word vectors of captions."""
-        self.decoder.embed_tokens = value  # type: ignore[assignment]
 
 
 class ImageCaptioningForConditionalGeneration(ImageSeq2SeqLMHead, ImageCaptioningPreTrainedModel, GenerationMixin):
