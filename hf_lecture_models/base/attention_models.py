@@ -18,6 +18,7 @@ from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
 from hf_lecture_models.layers.attention_kernels import ATTENTION_INSTANCES, bidirectional_attention, causal_attention
 from hf_lecture_models.layers.attention_keywords import reads_keyword
+from hf_lecture_models.layers.growing_cache import use_growing_cache
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.token_positions import bounded_positions, key_positions
 
@@ -60,6 +61,15 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
         A server checks them itself: reading them here would wait for the GPU at every step.
         """
         return None if ATTENTION_INSTANCES in call else self.longest_input
+
+    def _prepare_cache_for_generation(
+        self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        given = model_kwargs.get("past_key_values")
+        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)
+        cache = model_kwargs.get("past_key_values")
+        if given is None and cache is not None:
+            use_growing_cache(cache, generation_config.num_beams or 1)
 
 
 class BidirectionalPreTrainedModel(AttentionPreTrainedModel):
@@ -132,7 +142,7 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
     ) -> BaseModelOutputWithPooling:
         """Read the sequences."""
         if ATTENTION_INSTANCES in kwargs:
-            check_served_call(self, kwargs, attention_mask, position_ids, None)
+            check_served_call(self, kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, None)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         counted = attention_mask if position_ids is None else None
         positions = bounded_positions(words, counted, self.position_limit(kwargs), position_ids)
@@ -182,7 +192,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         if ATTENTION_INSTANCES in kwargs:
-            check_served_call(self, kwargs, attention_mask, position_ids, past_key_values)
+            check_served_call(self, kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, past_key_values)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         limit = self.position_limit(kwargs)
         positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)

@@ -34,7 +34,6 @@ from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
-from hf_lecture_models.layers.growing_cache import use_growing_cache
 
 # Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.
 PASSED_TO_ALL = frozenset({"output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache"})
@@ -203,11 +202,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
                 f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
                 "GPU; leave it out"
             )
-        given = model_kwargs.get("past_key_values")
         super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
-        cache = model_kwargs.get("past_key_values")
-        if given is None and cache is not None:
-            use_growing_cache(cache, generation_config.num_beams or 1)
 
     def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
         # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.

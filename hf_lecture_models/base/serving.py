@@ -9,8 +9,6 @@ requests apart, and holds their keys and values (vLLM, `model_executor/models/tr
 
 from typing import Any
 
-from hf_lecture_models.layers.attention_kernels import ATTENTION_INSTANCES
-
 SERVERS = {"vllm": "vLLM", "sglang": "SGLang"}
 """The name of a server's attention function -> the server."""
 # The names under which their attentions have the number of heads.
@@ -36,11 +34,13 @@ def refuse_unserved(model: Any) -> None:
         raise ValueError(f"{server} cannot serve {name}: {reason}. generate() and transformers serve do")
 
 
-def check_served_call(model: Any, call: dict[str, Any], attention_mask: Any, position_ids: Any, cache: Any) -> None:
+def check_served_call(
+    model: Any, instances: dict[int, Any], attention_mask: Any, position_ids: Any, cache: Any
+) -> None:
     """Refuse a server's call of `model.forward` whose result would be wrong.
 
     Args:
-        call: the arguments that `forward` does not name; the server's attention, `ATTENTION_INSTANCES`, is among them.
+        instances: the server's attention of each layer, which it gives as `attention_instances`.
         attention_mask: what `forward` was given, as are `position_ids` and `cache`.
 
     Raises:
@@ -48,22 +48,21 @@ def check_served_call(model: Any, call: dict[str, Any], attention_mask: Any, pos
             the layers or of the heads.
     """
     name, layers, heads = type(model).__name__, len(model.layers), model.config.num_attention_heads
-    instances = call[ATTENTION_INSTANCES]
     if attention_mask is not None or cache is not None:
         raise ValueError(
-            f"{ATTENTION_INSTANCES} keep the requests apart, and their keys and values; leave out attention_mask and "
+            "attention_instances keep the requests apart, and their keys and values; leave out attention_mask and "
             "past_key_values, and set use_cache=False"
         )
     if position_ids is None:
-        raise ValueError(f"with {ATTENTION_INSTANCES}, a row holds several requests; give the position_ids of each")
+        raise ValueError("with attention_instances, a row holds several requests; give the position_ids of each")
     if set(instances) != set(range(layers)):
         raise ValueError(
-            f"{name} has {layers} layers, and {ATTENTION_INSTANCES} are of the layers {sorted(instances)}: it is not "
+            f"{name} has {layers} layers, and attention_instances are of the layers {sorted(instances)}: it is not "
             "served in pipeline stages (set the server's pipeline parallel size to 1)"
         )
     given = {getattr(instance, field, heads) for instance in instances.values() for field in _HEADS}
     if given != {heads}:
         raise ValueError(
-            f"{name} has {heads} attention heads, and {ATTENTION_INSTANCES} have {min(given)}: its heads are not "
+            f"{name} has {heads} attention heads, and attention_instances have {min(given)}: its heads are not "
             "divided among GPUs (set the server's tensor parallel size to 1)"
         )
