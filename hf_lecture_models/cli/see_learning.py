@@ -25,7 +25,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     """Return the `training.json` of a folder.
 
     Raises:
-        OSError: there is none.
+        OSError: the folder has no such file.
         ValueError: it is damaged, or holds no history.
     """
     path = folder / "training.json"
