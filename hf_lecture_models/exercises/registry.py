@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The twelve exercises in the order of the lectures, and the file with their blank functions."""
 
-from __future__ import annotations
-
 import inspect
 
 from hf_lecture_models.exercises.attention import (

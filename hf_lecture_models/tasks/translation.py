@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Translation of sentences by any encoder-decoder (Sutskever et al. 2014, Bahdanau et al. 2015, Vaswani et al. 2017).
 
 Both languages share one subword vocabulary, unless `joint_vocabulary` is false. Then `target_tokenizer` is saved in a
