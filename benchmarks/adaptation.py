@@ -17,14 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import (
-    check_trained_on_committed_code,
-    new_parser,
-    read_options,
-    timed,
-    wikitext,
-    write_results,
-)
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache

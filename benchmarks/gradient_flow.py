@@ -30,12 +30,7 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models import WordTokenizer, evaluate_language_model
-from hf_lecture_models.analysis.gradient_flow import (
-    UNTRAINED,
-    GradientFlow,
-    measure_gradient_flow,
-    save_gradient_flow,
-)
+from hf_lecture_models.analysis.gradient_flow import UNTRAINED, GradientFlow, measure_gradient_flow, save_gradient_flow
 from hf_lecture_models.analysis.text_inputs import TextInput
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm

@@ -13,14 +13,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import (
-    check_trained_on_committed_code,
-    new_parser,
-    read_options,
-    timed,
-    wikitext,
-    write_results,
-)
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import evaluate_language_model
 
 

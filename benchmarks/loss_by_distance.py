@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import (
-    markdown_table,
-    new_parser,
-    read_options,
-    read_results,
-    wikitext,
-    write_results,
-)
+from benchmarks.common import markdown_table, new_parser, read_options, read_results, wikitext, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.adaptation import score_adapted

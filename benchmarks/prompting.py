@@ -20,15 +20,7 @@ from typing import Any
 import yaml
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import (
-    ROOT,
-    markdown_table,
-    new_parser,
-    read_options,
-    read_results,
-    wikitext,
-    write_results,
-)
+from benchmarks.common import ROOT, markdown_table, new_parser, read_options, read_results, wikitext, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.data.prompt_templates import TASKS, load_template

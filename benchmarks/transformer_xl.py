@@ -21,14 +21,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import (
-    check_trained_on_committed_code,
-    new_parser,
-    read_options,
-    timed,
-    wikitext,
-    write_results,
-)
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import (
     SelfAttentionConfig,
     SelfAttentionForCausalLM,

@@ -3,12 +3,7 @@
 
 import inspect
 
-from hf_lecture_models.exercises.attention import (
-    ATTENTION,
-    LAYER_NORM_GRADIENT,
-    LINEAR_ATTENTION_STEP,
-    RELATIVE_SHIFT,
-)
+from hf_lecture_models.exercises.attention import ATTENTION, LAYER_NORM_GRADIENT, LINEAR_ATTENTION_STEP, RELATIVE_SHIFT
 from hf_lecture_models.exercises.exercise import Exercise
 from hf_lecture_models.exercises.pretraining import MASK_TOKENS, SKIP_GRAM_UPDATE
 from hf_lecture_models.exercises.recurrent import BACKPROPAGATION_THROUGH_TIME, LSTM_CELL

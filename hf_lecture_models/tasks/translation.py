@@ -18,12 +18,7 @@ from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import Translation as Translated
-from hf_lecture_models.evaluation.translation import (
-    encode_sources,
-    start_of,
-    target_tokenizer_of,
-    translate_encoded,
-)
+from hf_lecture_models.evaluation.translation import encode_sources, start_of, target_tokenizer_of, translate_encoded
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
