@@ -10,9 +10,6 @@ of the test text, `</s>` and `<unk>` among them. Options are chosen on the first
 million sampled tokens.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import check_trained_on_committed_code, data_folder, read_options, timed, write_results
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM
 from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
 from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
@@ -29,7 +26,6 @@ from hf_lecture_models.evaluation.scoring import score_stream
 from hf_lecture_models.generation.sampling import sample_texts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights
-from hf_lecture_models.tokenization.corpus import read_texts
 
 UNIGRAM = [
     UnigramCache(weight, window, decay)
@@ -38,10 +34,6 @@ UNIGRAM = [
 ]
 CONTINUOUS = [ContinuousCache(weight, 2000, theta) for weight in (0.1, 0.2, 0.3) for theta in (0.3, 1.0, 3.0)]
 SEGMENT = 70
-
-
-def read(split: str, part: int | None) -> list[str]:
-    return list(read_texts(data_folder() / "wikitext-2" / f"{split}.txt"))[:part]
 
 
 def predictions(model: Any, tokenizer: Any, texts: Sequence[str], adaptation: Any = ()) -> Predictions:
@@ -130,7 +122,7 @@ def measure_distillation(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sampled-tokens", type=int, default=1_000_000)
     parser.add_argument("--tuned", type=int, default=200, help="lines of the validation text that settle the options")
@@ -138,7 +130,7 @@ def main() -> None:
     arguments = read_options(parser)
     if not arguments.dirty:
         check_trained_on_committed_code(arguments.folder)
-    report = Report({split: read(split, arguments.part) for split in ("train", "valid", "test")})
+    report = Report({split: wikitext(split)[: arguments.part] for split in ("train", "valid", "test")})
     report.texts["tuning"] = report.texts["valid"][: arguments.tuned]
     model, tokenizer = load_model(str(arguments.folder))
     ngrams = {n: NGramForCausalLM.fit(report.texts["train"], tokenizer, n, progress=False) for n in (3, 5)}

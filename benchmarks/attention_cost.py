@@ -22,10 +22,6 @@ sentinel, followed by the output matrix that they leave to another module. Their
 faster. A length is left out where a layer would need too much memory, or a call more than 20 s by extrapolation.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import multiprocessing
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +53,10 @@ from benchmarks.common import (
     commit,
     is_committed,
     keep_freed_memory,
+    markdown_table,
+    new_parser,
     read_options,
+    read_results,
     return_freed_memory,
     timed,
     write_results,
@@ -82,7 +81,7 @@ MOST_SECONDS, SLOPE_FROM = 20.0, 2048
 # Scores of all pairs need 3 GiB and more at 8,192 tokens, and four times as much at 16,384.
 LONGEST = {"dense, eager": 8192, "hashing": 8192}
 MODELS = (DENSE, *KINDS, "LSTM", "Transformer-XL")
-RECORD, PICTURE = ROOT / "benchmarks" / "results" / "attention_cost.json", ROOT / "docs" / "attention_cost.png"
+PICTURE = ROOT / "docs" / "attention_cost.png"
 Measure = Callable[[str, int], dict[str, float]]
 
 
@@ -202,17 +201,17 @@ def peer_ratios(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
 def table(rows: Mapping[str, Row], lengths: Sequence[int]) -> str:
     """Return seconds / MiB of each row by length, and its summary, in Markdown."""
     heads = ["", *(f"{length:,}" for length in lengths), "slopes", "faster than dense, sdpa from"]
-    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    lines = []
     for name, compared in summary(rows).items():
         found = [rows[name].get(str(length)) for length in lengths]
         cells = ["-" if one is None else f"{one['seconds']:.3g} / {one['MiB']:.4g}" for one in found]
         time, memory, first = ("-" if value is None else f"{value:,}" for value in compared.values())
-        lines.append("| " + " | ".join([name, *cells, f"{time} / {memory}", first]) + " |")
-    return "\n".join(lines)
+        lines.append([name, *cells, f"{time} / {memory}", first])
+    return markdown_table(heads, lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS, help="multiples of 256, ascending")
     parser.add_argument("--draw", action="store_true", help="draw the picture from the record, without measuring")
     options = read_options(parser)
@@ -227,8 +226,7 @@ def main() -> None:
         print(f"peer / ours, seconds: {results['peer / ours, seconds']}")
         write_results("attention_cost", results)
     if options.draw or is_committed(commit()):
-        record = json.loads(RECORD.read_text(encoding="utf-8"))
-        save_picture(record["results"]["training"]["rows"], PICTURE)
+        save_picture(read_results("attention_cost")["training"]["rows"], PICTURE)
 
 
 if __name__ == "__main__":

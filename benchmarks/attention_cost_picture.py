@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The picture of `attention_cost`: seconds and MiB by length, on logarithmic axes. Needs matplotlib (extra `train`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

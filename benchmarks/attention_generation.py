@@ -8,8 +8,6 @@ of one token) and taken off. Figures: tokens per second of all rows together, an
 seconds over ours: above 1, ours is faster. CPU seconds of one thread, on a GPU wall seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from typing import Any
@@ -17,8 +15,8 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import read_options, write_results
-from benchmarks.training_steps import add_options, clock, ratio
+from benchmarks.common import new_parser, write_results
+from benchmarks.training_steps import clock, ratio, read_shape
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEER = "gpt2"
@@ -81,19 +79,15 @@ def measure(models: dict[str, Any], batch: int, context: int, arguments: argpars
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 7}
-    add_options(parser, sizes)
     parser.add_argument("--contexts", type=int, nargs="*", default=[64, 256, 512, 900])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16])
-    arguments = read_options(parser)
-    if arguments.device == "cpu":
-        torch.set_num_threads(1)
+    arguments, results = read_shape(parser, sizes)
     torch.manual_seed(0)
     models = build(arguments)
     for model in models.values():
         seconds(model, torch.ones(1, 8, dtype=torch.long, device=arguments.device), 4)
-    results: dict[str, Any] = {"shape": {name: getattr(arguments, name) for name in (*sizes, "device")}}
     results["rows"] = []
     for batch in arguments.batches:
         for context in arguments.contexts:

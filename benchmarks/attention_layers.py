@@ -5,8 +5,6 @@ All are causal but those named "both sides". Peers are transformers' layers, fol
 transformers has in another module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

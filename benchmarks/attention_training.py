@@ -16,8 +16,6 @@ Memory is what two steps add to the process (on a GPU, to what is allocated), ea
 "freed memory kept": once more in a process that keeps the memory which it frees.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from typing import Any
@@ -26,8 +24,8 @@ import torch
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
-from benchmarks.common import keep_freed_memory, read_options, write_results
-from benchmarks.training_steps import Run, add_options, added_mib, ratio, take_turns, warm_up_of
+from benchmarks.common import keep_freed_memory, new_parser, write_results
+from benchmarks.training_steps import Run, added_mib, note, ratio, read_shape, take_turns, warm_up_of
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, SelfAttentionConfig, SelfAttentionForCausalLM
 
 PEERS = ("openai-gpt", "gpt2")
@@ -75,6 +73,7 @@ def make_run(name: str, shape: argparse.Namespace, dropout: float, bf16: bool) -
 
 
 def tokens(shape: argparse.Namespace, seed: int) -> dict[str, torch.Tensor]:
+    """Return random token ids, (batch, length), and the same as labels."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(shape.vocab_size, (shape.batch, shape.length), generator=generator).to(shape.device)
     return {"input_ids": ids, "labels": ids}
@@ -126,26 +125,20 @@ def measure(shape: argparse.Namespace, dropout: float, bf16: bool) -> dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "length": 128, "batch": 16, "vocab_size": 8_192, "steps": 8}
-    add_options(parser, sizes)
     parser.add_argument("--dropout", type=float, nargs="*", default=[0.0, 0.1])
     parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
-    shape = read_options(parser)
-    if shape.device == "cpu":
-        torch.set_num_threads(1)
-    results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}}
+    shape, results = read_shape(parser, sizes)
     for dropout in shape.dropout:
         for precision in shape.precision:
             key = f"{precision}, dropout {dropout}"
-            results[key] = measure(shape, dropout, precision != "float32")
-            print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
+            note(results, key, measure(shape, dropout, precision != "float32"))
     if shape.device == "cpu":
         keep_freed_memory()
         for precision in shape.precision:
             key = f"{precision}, dropout {shape.dropout[0]}, freed memory kept"
-            results[key] = measure(shape, shape.dropout[0], precision != "float32")
-            print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
+            note(results, key, measure(shape, shape.dropout[0], precision != "float32"))
     write_results("attention_training", results)
 
 

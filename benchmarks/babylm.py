@@ -9,9 +9,6 @@ are the first of each paradigm of BLiMP (`--pairs`), written as WikiText writes 
 with words that its text lacks.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import re
 import subprocess
@@ -23,15 +20,21 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import (
+    data_folder,
+    markdown_table,
+    new_parser,
+    read_options,
+    read_results,
+    wikitext,
+    write_results,
+)
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.blimp import TEXT_FORMS, Paradigm, read_blimp
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "babylm.json"
 # In nats; what rounding to float32 does to the sums of a sentence is below it.
 ROUNDING = 1e-4
 NGRAM = "5-gram, modified Kneser-Ney"
@@ -105,7 +108,7 @@ def save_ngram(folder: Path) -> Path:
 
     The challenge's program multiplies the log-probability of padding by 0, which must not be minus infinity.
     """
-    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    train = wikitext("train")
     tokenizer = WordTokenizer.train(train, progress=False)
     options = {"order": NGRAMS[NGRAM], "smoothing": "modified_kneser_ney", "progress": False}
     NGramForCausalLM.fit(train, tokenizer, **options).save_pretrained(folder)
@@ -116,23 +119,22 @@ def save_ngram(folder: Path) -> Path:
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """Return the page's table."""
-    lines = ["| model | BabyLM's program | ours, ties count half | ties | pairs |", "|---|---|---|---|---|"]
+    lines = []
     for title, row in rows.items():
-        cells = [title, f"{100 * row['pipeline_accuracy']:.1f}", f"{100 * row['accuracy']:.1f}", f"{row['ties']:,}"]
-        cells.append(f"{row['pairs']:,}")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        shares = (f"{100 * row[name]:.1f}" for name in ("pipeline_accuracy", "accuracy"))
+        lines.append([title, *shares, f"{row['ties']:,}", f"{row['pairs']:,}"])
+    return markdown_table(["model", "BabyLM's program", "ours, ties count half", "ties", "pairs"], lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--pipeline", type=Path, default=Path("evaluation-pipeline-2025"), help="the checkout")
     parser.add_argument("--output", type=Path, default=Path("babylm"), help="folder for pairs, n-grams and reports")
     parser.add_argument("--pairs", type=int, default=200, help="pairs of each paradigm (BLiMP has 1,000)")
     arguments = read_options(parser, NETWORKS)
     paradigms = [first_pairs(one, arguments.pairs) for one in read_blimp(data_folder() / "blimp")]
     pairs = write_pairs(paradigms, arguments.output / "blimp_filtered")
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    rows = read_results("babylm", {"rows": {}})["rows"]
     folders = dict(arguments.networks)
     if NGRAM not in rows:
         folders[NGRAM] = save_ngram(arguments.output / "ngram5")

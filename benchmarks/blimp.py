@@ -9,25 +9,28 @@ writes them ("don't" as "don 't"), and ranked by ln P of the whole sentence with
 with the sentences as they are.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import (
+    ROOT,
+    data_folder,
+    markdown_table,
+    new_parser,
+    read_options,
+    read_results,
+    wikitext,
+    write_results,
+)
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison
 from hf_lecture_models.evaluation.blimp import Paradigm, evaluate_blimp, read_blimp
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "blimp.json"
 AS_THEY_ARE = "5-gram, sentences as they are"
 TITLES = [*NGRAMS, AS_THEY_ARE, *NETWORKS]
 
@@ -64,7 +67,7 @@ def timed_once(before: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure_ngrams(paradigms: list[Paradigm], output: Path) -> dict[str, dict[str, Any]]:
-    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    train = wikitext("train")
     tokenizer = WordTokenizer.train(train, progress=False)
     rows = {}
     for title, order in NGRAMS.items():
@@ -77,21 +80,20 @@ def measure_ngrams(paradigms: list[Paradigm], output: Path) -> dict[str, dict[st
 def table(rows: dict[str, dict[str, Any]]) -> str:
     phenomena = list(next(iter(rows.values()))["phenomena"])
     heads = ["model", "all", "pairs of known words", "ties", *(name.replace("_", " ") for name in phenomena)]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines = []
     for title, row in rows.items():
         known = "-" if row["known_accuracy"] is None else f"{100 * row['known_accuracy']:.1f}"
         cells = [title, f"{100 * row['accuracy']:.1f}", f"{known} ({row['known_pairs']:,})", f"{row['ties']:,}"]
-        cells += [f"{100 * row['phenomena'][name]:.1f}" for name in phenomena]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append([*cells, *(f"{100 * row['phenomena'][name]:.1f}" for name in phenomena)])
+    return markdown_table(heads, lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--output", type=Path, default=Path("blimp"), help="folder for what is not finished")
     arguments = read_options(parser, NETWORKS)
     paradigms = read_blimp(data_folder() / "blimp")
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    rows = read_results("blimp", {"rows": {}})["rows"]
     for title, row in measure_ngrams(paradigms, arguments.output).items():
         rows[title] = timed_once(rows.get(title, {}), row)
     for title, folder in arguments.networks:

@@ -9,9 +9,6 @@ seconds of all threads, the least of the repeats, in turns. The trainers break t
 differ; the number of tokens that each needs for the validation text is counted too.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -21,9 +18,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 from tokenizers.trainers import BpeTrainer
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 SPECIAL = ["<s>", "</s>", "<pad>"]
 PLAIN = {"add_special_tokens": False, "split_special_tokens": True, "return_attention_mask": False, "verbose": False}
@@ -71,12 +68,11 @@ def measure(texts: list[str], held_out: list[str], form: str, vocab_size: int, r
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--vocab-size", type=int, default=8000)
     parser.add_argument("--repeats", type=int, default=3)
     options = read_options(parser)
-    folder = data_folder() / "wikitext-2"
-    texts, held_out = list(read_texts(folder / "train.txt")), list(read_texts(folder / "valid.txt"))
+    texts, held_out = wikitext("train"), wikitext("valid")
     results = {}
     for form in ("words", "bytes"):
         found = results[form] = measure(texts, held_out, form, options.vocab_size, options.repeats)

@@ -10,9 +10,6 @@ secrets, other places and other initial weights. A run that was cut off goes on 
 CPU minutes of one thread; draws docs/canaries.svg.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import math
 import string
@@ -26,7 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import ROOT, commit, data_folder, is_committed, read_options, refuse_stopped, write_results
+from benchmarks.common import (
+    ROOT,
+    commit,
+    is_committed,
+    markdown_table,
+    new_parser,
+    read_options,
+    refuse_stopped,
+    wikitext,
+    write_results,
+)
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, WIDTH, slide
 from hf_lecture_models.evaluation.exposure import measure_exposure
@@ -34,7 +41,6 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
-from hf_lecture_models.tokenization.corpus import read_texts
 
 PREFIX = "the number of {} is"
 REPETITIONS = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -143,13 +149,12 @@ def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def table(models: dict[str, dict[str, Any]]) -> str:
     """Return the table of exposures: a line for each model, a column for each number of repetitions."""
-    heads = ["model", "validation perplexity", *(f"{times} times" for times in REPETITIONS)]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines = []
     for name, model in models.items():
         perplexity = fmean(run["validation_perplexity"] for run in model["runs"])
         cells = [f"{row['bits']:.1f} ± {row['standard_error']:.1f}" for row in model["exposure"].values()]
-        lines.append("| " + " | ".join([name, f"{perplexity:.0f}", *cells]) + " |")
-    return "\n".join(lines)
+        lines.append([name, f"{perplexity:.0f}", *cells])
+    return markdown_table(["model", "validation perplexity", *(f"{times} times" for times in REPETITIONS)], lines)
 
 
 def save_picture(models: dict[str, dict[str, Any]], path: Path) -> None:
@@ -189,13 +194,11 @@ def finished(path: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how often each network is trained (%(default)s)")
     parser.add_argument("--output", type=Path, default=Path("canaries"), help="folder for what is finished")
     arguments = read_options(parser)
-    folder = data_folder() / "wikitext-2"
-    lines = list(read_texts(folder / "train.txt"))[:LINES]
-    valid = list(read_texts(folder / "valid.txt"))[:VALIDATION_LINES]
+    lines, valid = wikitext("train")[:LINES], wikitext("valid")[:VALIDATION_LINES]
     runs = finished(arguments.output / "canaries.json")
     for seed, name in product(range(arguments.seeds), [*NGRAMS, *NETWORKS]):
         key = f"{name}, seed {seed}"

@@ -9,16 +9,13 @@ finished. Each record is written into the package, hf_lecture_models/claims/reco
 knows the verdicts.
 """
 
-from __future__ import annotations
-
-import argparse
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, commit, read_options, write_results
+from benchmarks.common import ROOT, commit, new_parser, read_options, write_results
 from hf_lecture_models.claims.claim import Claim, find_claim, load_claims
 from hf_lecture_models.claims.effect import EQUAL, Effect, holm
 from hf_lecture_models.claims.methods import METHODS
@@ -124,7 +121,7 @@ def _arm(arm: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="claims to test")
     parser.add_argument("--seeds", nargs="+", type=int, help="in place of the claim's; such a run is not recorded")
     parser.add_argument("--output", type=Path, default=Path("runs/claims"), help="folder for what is measured")

@@ -9,19 +9,11 @@ and modified Kneser-Ney are estimated from the first tenth of the training text 
 words are <unk>, which the text has. About 6 CPU minutes.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
-from hf_lecture_models.tokenization.corpus import read_texts
-
-
-def read(split: str) -> list[str]:
-    return list(read_texts(data_folder() / "wikitext-2" / f"{split}.txt"))
 
 
 def perplexity(model, tokenizer, texts: list[str]) -> float:
@@ -62,12 +54,12 @@ def measure_pitman_yor(texts: dict[str, list[str]], order: int, part: int) -> di
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--classes", type=int, default=500)
     parser.add_argument("--orders", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--part", type=int, default=10)
     arguments = read_options(parser)
-    texts = {split: read(split) for split in ("train", "valid", "test")}
+    texts = {split: wikitext(split) for split in ("train", "valid", "test")}
     classes = measure_classes(texts, arguments.orders, arguments.classes)
     pitman_yor = measure_pitman_yor(texts, min(arguments.orders), arguments.part)
     write_results("class_ngrams", {"class_based": classes, "pitman_yor": pitman_yor})

@@ -4,8 +4,6 @@
 Run them from the checkout as modules: ``python -m benchmarks.NAME``.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import datetime
@@ -16,9 +14,10 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +37,17 @@ def data_folder() -> Path:
     if not name or not Path(name).is_dir():
         raise FileNotFoundError(f"no data sets at {name!r}; set HF_LECTURE_DATA to the folder that holds wikitext-2/")
     return Path(name)
+
+
+def wikitext(part: str, unknown: str = "<unk>") -> list[str]:
+    """Return the lines of WikiText-2's "train", "valid" or "test" text.
+
+    Args:
+        unknown: the spelling of an unknown word; KenLM refuses "<unk>", or reads it as a word that it does not know.
+    """
+    from hf_lecture_models.tokenization.corpus import read_texts
+
+    return [text.replace("<unk>", unknown) for text in read_texts(data_folder() / "wikitext-2" / f"{part}.txt")]
 
 
 def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[Any, float, float]:
@@ -104,6 +114,11 @@ def machine() -> dict[str, Any]:
         "load_average": [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
         "versions": versions,
     }
+
+
+def new_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help shows the docstring of a benchmark as it is."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def read_options(parser: argparse.ArgumentParser, networks: dict[str, str] | None = None) -> argparse.Namespace:
@@ -197,3 +212,44 @@ def write_results(name: str, results: Any, folder: Path | None = None) -> None:
     record = {"benchmark": name, "commit": commit(), "date": date, "machine": machine(), "results": results}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path.relative_to(ROOT)}")
+
+
+def read_results(name: str, otherwise: Any = None) -> Any:
+    """Return the results in benchmarks/results/NAME.json, or `otherwise` if there is no such record.
+
+    Raises:
+        FileNotFoundError: there is no such record, and `otherwise` is None.
+    """
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    if otherwise is not None and not path.is_file():
+        return otherwise
+    return json.loads(path.read_text(encoding="utf-8"))["results"]
+
+
+def run_child(name: str, *arguments: str) -> dict[str, Any]:
+    """Return the figures of a process of its own: benchmark NAME prints them as JSON in its last line."""
+    # The parent has asked whether the code is committed, and records.
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--dirty", *arguments]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def mean_and_error(values: Sequence[float]) -> dict[str, float]:
+    """Return the mean of several seeds' measures, and its standard error.
+
+    >>> mean_and_error([1.0, 3.0])
+    {'mean': 2.0, 'standard_error': 1.0}
+    """
+    return {"mean": fmean(values), "standard_error": stdev(values) / len(values) ** 0.5}
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown.
+
+    >>> print(markdown_table(["model", "accuracy"], [["LSTM", "65.1"]]))
+    | model | accuracy |
+    |---|---|
+    | LSTM | 65.1 |
+    """
+    head, *lines = ("| " + " | ".join(cells) + " |" for cells in (heads, *rows))
+    return "\n".join([head, "|" + "---|" * len(heads), *lines])

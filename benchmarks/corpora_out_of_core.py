@@ -13,15 +13,12 @@ The time to save the model, or to write the ARPA file, is counted. The system gi
 mapped parts of files.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -29,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
+from benchmarks.common import data_folder, new_parser, read_options, run_child, timed, write_results
 
 EQUALITY, MIDDLE, LARGE = (
     {"order": 5, "prune": None},
@@ -112,13 +109,12 @@ class DiskWatch(threading.Thread):
         return self.most / 1e6
 
 
-def run_child(kind: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int] | None) -> dict:
-    command = [sys.executable, "-m", "benchmarks.corpora_out_of_core", "--child", kind, "--folder", str(folder)]
-    command += ["--memory", options.memory, "--engine", options.engine, "--child_order", str(order)]
-    command += ["--child_prune", *map(str, prune[1:])] if prune else []
-    command.append("--dirty")  # the parent has asked, and records
-    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(result.stdout.splitlines()[-1])
+def estimate(kind: str, options: argparse.Namespace, order: int, prune: list[int] | None) -> dict:
+    """Estimate in a process of its own, and return time and memory."""
+    arguments = ["--child", kind, "--folder", str(options.folder), "--memory", options.memory]
+    arguments += ["--engine", options.engine, "--child_order", str(order)]
+    arguments += ["--child_prune", *map(str, prune[1:])] if prune else []
+    return run_child("corpora_out_of_core", *arguments)
 
 
 def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int, prune: list[int]) -> dict:
@@ -185,7 +181,7 @@ def compare_in_memory(model, tokenizer, options: argparse.Namespace) -> dict:
 
     found = {"text": draw_corpus(model, tokenizer, int(options.tokens[0] * 1e6), options.folder / "texts.txt")}
     for kind in ("in_memory", "past"):
-        found[kind] = run_child(kind, options.folder, options, **EQUALITY)
+        found[kind] = estimate(kind, options, **EQUALITY)
     models = [NGramForCausalLM.from_pretrained(options.folder / kind) for kind in ("in_memory", "past")]
     found["bit_for_bit"] = same_tables(*models)
     return found
@@ -195,7 +191,7 @@ def compare_middle(model, tokenizer, options: argparse.Namespace) -> dict:
     """Estimate order 3, all n-grams, in memory, out of core and with lmplz."""
     found = {"text": draw_corpus(model, tokenizer, int(options.tokens[1] * 1e6), options.folder / "texts.txt")}
     for kind in ("in_memory", "past"):
-        found[kind] = run_child(kind, options.folder, options, **MIDDLE)
+        found[kind] = estimate(kind, options, **MIDDLE)
     if options.lmplz:
         found["lmplz"] = run_lmplz(options.lmplz, options.folder, options, **MIDDLE)
         found["ratios"] = {kind: found["lmplz"]["cpu_s"] / found[kind]["cpu_s"] for kind in ("in_memory", "past")}
@@ -207,7 +203,7 @@ def compare_large(model, tokenizer, options: argparse.Namespace) -> dict:
     from hf_lecture_models import NGramForCausalLM
 
     found = {"text": draw_corpus(model, tokenizer, int(options.tokens[2] * 1e6), options.folder / "texts.txt")}
-    found["past"] = run_child("past", options.folder, options, **LARGE)
+    found["past"] = estimate("past", options, **LARGE)
     if options.lmplz:
         found["lmplz"] = run_lmplz(options.lmplz, options.folder, options, **LARGE)
         estimated = NGramForCausalLM.from_pretrained(options.folder / "past")
@@ -236,7 +232,7 @@ def report(results: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
     parser.add_argument("--tokens", type=float, nargs=3, default=[10, 20, 100], help="millions; 0 leaves one out")
     parser.add_argument("--memory", default="2GB")

@@ -9,16 +9,20 @@ them. HF_LECTURE_DATA needs `crows_pairs/crows_pairs.tsv` (Nangia et al. 2020, C
 only, no sentences.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import time
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import (
+    data_folder,
+    markdown_table,
+    new_parser,
+    read_options,
+    read_results,
+    wikitext,
+    write_results,
+)
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.stereotypes import (
@@ -30,9 +34,7 @@ from hf_lecture_models.evaluation.stereotypes import (
 )
 from hf_lecture_models.evaluation.surprisal import kind_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "crows_pairs.json"
 BERT = "bert_wikitext2"
 TITLES = NETWORKS | {"BERT, word pieces": BERT}
 
@@ -71,14 +73,14 @@ def percent(row: dict[str, Any]) -> str:
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """Return the table of all pairs, a line for each model."""
     heads = ["model", "whole sentence", "frequencies of its tokens", "both answer alike", "shared tokens"]
-    heads += ["shared tokens, pairs of known words"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    heads.append("shared tokens, pairs of known words")
+    lines = []
     for title, row in rows.items():
         cells = [title, percent(row["whole"]["all"]), percent(row["frequencies"]["all"])]
         known = row["shared"]["known"]
         cells += [f"{100 * row['same_answer']:.0f} %", percent(row["shared"]["all"])]
-        lines.append("| " + " | ".join([*cells, f"{percent(known)} ({known['pairs']:,})"]) + " |")
-    return "\n".join(lines)
+        lines.append([*cells, f"{percent(known)} ({known['pairs']:,})"])
+    return markdown_table(heads, lines)
 
 
 def table_of_types(rows: dict[str, dict[str, Any]], score: str) -> str:
@@ -86,21 +88,20 @@ def table_of_types(rows: dict[str, dict[str, Any]], score: str) -> str:
     first = next(iter(rows.values()))
     words = {"frequencies of words": first["frequencies"]} if score == "whole" else {}
     columns = words | {title: row[score] for title, row in rows.items()}
-    heads = ["", "pairs", *columns]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines = []
     for group in ("types", "directions"):
         for name, one in first[score][group].items():
             cells = [f"{100 * column[group][name]['preferred']:.1f}" for column in columns.values()]
-            lines.append("| " + " | ".join([name, f"{one['pairs']:,}", *cells]) + " |")
-    return "\n".join(lines)
+            lines.append([name, f"{one['pairs']:,}", *cells])
+    return markdown_table(["", "pairs", *columns], lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     arguments = read_options(parser, TITLES)
     pairs = read_crows_pairs(data_folder() / "crows_pairs" / "crows_pairs.tsv")
-    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    train = wikitext("train")
+    rows = read_results("crows_pairs", {"rows": {}})["rows"]
     rows |= measure_ngrams(pairs, train)
     for title, folder in arguments.networks:
         loader = AutoModelForPreTraining if TITLES[title] == BERT else AutoModelForCausalLM

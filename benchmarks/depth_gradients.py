@@ -12,9 +12,6 @@ deepest stacks then learn these eight texts by heart for some steps: their last 
 trained, beside the loss of the texts' own frequencies of words, which needs no context.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import statistics
 from collections.abc import Callable
@@ -25,14 +22,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.common import data_folder, read_options, write_results
+from benchmarks.common import new_parser, read_options, wikitext, write_results
 from hf_lecture_models import WordTokenizer
 from hf_lecture_models.analysis import measure_depth_gradients
 from hf_lecture_models.layers.attention import CausalSelfAttention
 from hf_lecture_models.layers.attention_kernels import causal_attention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import SinusoidalPositions
-from hf_lecture_models.tokenization.corpus import read_texts
 
 WIDTH, HEADS, LENGTH, TEXTS, VOCABULARY = 64, 4, 64, 8, 2000
 DEPTHS = (2, 4, 8, 12, 16, 24)
@@ -139,7 +135,7 @@ def loss_of_frequencies(ids: Tensor) -> float:
 
 def read_ids() -> Tensor:
     """The first words of eight paragraphs, (texts, length + 1)."""
-    lines = list(read_texts(data_folder() / "wikitext-2" / "valid.txt"))
+    lines = wikitext("valid")
     tokenizer = WordTokenizer.train(lines, vocab_size=VOCABULARY - 3, progress=False)
     assert len(tokenizer) <= VOCABULARY
     long = [line for line in lines if len(line.split()) > LENGTH]
@@ -147,7 +143,7 @@ def read_ids() -> Tensor:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--steps", type=int, default=200, help="of training the deepest stacks")
     arguments = read_options(parser)
     torch.set_num_threads(1)

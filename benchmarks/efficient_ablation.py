@@ -8,9 +8,6 @@ A model may not use its attention at all: Reformer's published language model is
 WikiText-2's test text as one stream; masked ones predict the masked tokens of their own recipe.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -20,10 +17,9 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from benchmarks.common import data_folder, read_options, write_results
+from benchmarks.common import new_parser, read_options, wikitext, write_results
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
-from hf_lecture_models.tokenization.corpus import read_texts
 
 
 @contextmanager
@@ -61,11 +57,11 @@ def ablations(model: Any, tokenizer: Any, texts: list[str], recipe: MaskedLMReci
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("folders", type=Path, nargs="+", help="saved models")
     parser.add_argument("--lines", type=int, default=1200, help="of WikiText-2's test.txt, from its beginning")
     arguments = read_options(parser)
-    texts = list(read_texts(data_folder() / "wikitext-2" / "test.txt"))[: arguments.lines]
+    texts = wikitext("test")[: arguments.lines]
     results: dict[str, Any] = {"lines": len(texts), "perplexity": {}}
     for folder in arguments.folders:
         masked = AutoConfig.from_pretrained(folder).architectures[0].endswith("ForMaskedLM")

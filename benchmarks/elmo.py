@@ -9,9 +9,6 @@ tagger learns s and γ, and the language models stay as they are. The results ha
 layer 0 first.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -19,9 +16,16 @@ from typing import Any
 
 import numpy as np
 from torch import nn
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import check_trained_on_committed_code, read_options, refuse_stopped, write_results
+from benchmarks.common import (
+    check_trained_on_committed_code,
+    mean_and_error,
+    new_parser,
+    read_options,
+    refuse_stopped,
+    write_results,
+)
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
 
 WAYS = ("without", "with")
@@ -75,7 +79,7 @@ def train_tagger(elmo: str, data: str, way: str, seed: int, epochs: int) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("elmo", metavar="ELMO", help="folder of a trained ElmoForPreTraining")
     parser.add_argument("--only", choices=tuple(FILES), help="one of the two data sets")
     parser.add_argument("--epochs", type=int, help="in place of 3 and 10")
@@ -83,20 +87,18 @@ def main() -> None:
     options = read_options(parser)
     if not options.dirty:
         check_trained_on_committed_code(Path(options.elmo))
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     results: dict[str, Any] = {}
     for data in [options.only] if options.only else FILES:
         for way in WAYS:
             epochs = options.epochs or EPOCHS[data]
             runs = [train_tagger(options.elmo, data, way, seed, epochs) for seed in options.seeds]
-            values = np.array([run["value"] for run in runs])
-            results[f"{data}, {way}"] = {"mean": float(values.mean()), "runs": runs}
-            if len(runs) > 1:
-                results[f"{data}, {way}"]["standard_error"] = float(values.std(ddof=1) / len(runs) ** 0.5)
+            values = [run["value"] for run in runs]
+            found = mean_and_error(values) if len(runs) > 1 else {"mean": values[0]}
+            results[f"{data}, {way}"] = {**found, "runs": runs}
             mix = ", ".join(f"{share:.2f}" for share in np.mean([run["s"] for run in runs], axis=0))
             gamma = np.mean([run["gamma"] for run in runs])
-            print(f"{data}, {way}: {100 * values.mean():.2f}, s {mix}, γ {gamma:.2f}", flush=True)
+            print(f"{data}, {way}: {100 * found['mean']:.2f}, s {mix}, γ {gamma:.2f}", flush=True)
     write_results("elmo", results)
 
 

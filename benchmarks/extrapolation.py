@@ -8,18 +8,14 @@ windows that overlap by half: a token is predicted from half a window to a whole
 training ended, so longer windows are not measured for them.
 """
 
-from __future__ import annotations
-
-import argparse
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from benchmarks.position_sweep import FOLDER, KINDS, NORMS, RATE, Run
 from hf_lecture_models import evaluate_language_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
 FACTORS = (1, 2, 4, 8)
 
@@ -38,12 +34,12 @@ def perplexities(model: Any, tokenizer: Any, texts: list[str]) -> dict[str, dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--norm", choices=NORMS, default="pre")
     parser.add_argument("--lines", type=int, default=1200, help="of WikiText-2's test.txt, from its beginning")
     arguments = read_options(parser)
-    texts = list(read_texts(data_folder() / "wikitext-2" / "test.txt"))[: arguments.lines]
+    texts = wikitext("test")[: arguments.lines]
     results: dict[str, Any] = {"norm": arguments.norm, "lines": len(texts), "perplexity": {}}
     print(f"{'':<12}" + "".join(f"{factor:>8} x" for factor in FACTORS))
     for kind in KINDS:

@@ -15,9 +15,6 @@ from five bands of frequency. Measures of each word's five nearest neighbours by
 Beside it: words drawn at random in place of neighbours, and the neighbours that the count vectors themselves give.
 """
 
-from __future__ import annotations
-
-import argparse
 import statistics
 import tempfile
 from pathlib import Path
@@ -27,9 +24,9 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import AutoConfig, AutoModelForCausalLM, set_seed
+from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
+from benchmarks.common import ROOT, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
@@ -37,7 +34,7 @@ from hf_lecture_models.batches.blocks import token_stream
 from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.factories import make_model
 
 RECIPE = ROOT / "training" / "recipes" / "feed_forward_neighbours.yaml"
 MODELS: dict[str, dict[str, Any]] = {
@@ -111,10 +108,7 @@ class Measures:
 def train_model(overrides: dict[str, Any], tokenizer: WordTokenizer, texts: list[str], folder: str) -> tuple[Any, dict]:
     """Return the trained model, and the CPU seconds of its training."""
     recipe = load_recipe(RECIPE, overrides | {"output_dir": folder}, recipe_class=CausalLMRecipe)
-    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    set_seed(recipe.seed)
-    config = AutoConfig.for_model(**recipe.model, **ids, vocab_size=len(tokenizer))
-    model = AutoModelForCausalLM.from_config(config)
+    model = make_model(AutoModelForCausalLM, recipe.model, tokenizer, recipe.seed)
     result, cpu_seconds, _ = timed(lambda: train_causal_lm(model, tokenizer, texts, None, folder, recipe, quiet=True))
     losses = [row["loss"] for row in result.history if "loss" in row]
     return model.eval(), {
@@ -127,13 +121,12 @@ def train_model(overrides: dict[str, Any], tokenizer: WordTokenizer, texts: list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--share", type=int, default=6, help="train on the first 1/SHARE of the lines")
     parser.add_argument("--pictures", type=Path, help="a folder for pictures of the neighbours")
     arguments = read_options(parser)
     torch.set_num_threads(1)
-    folder = data_folder() / "wikitext-2"
-    everything, held_out = (list(read_texts(folder / f"{split}.txt")) for split in ("train", "valid"))
+    everything, held_out = wikitext("train"), wikitext("valid")
     texts, held_out = everything[: len(everything) // arguments.share], held_out[: len(held_out) // 4]
     tokenizer = WordTokenizer.train(texts, progress=False)
     counts = np.bincount(token_stream(tokenizer, texts)[0], minlength=len(tokenizer))

@@ -12,9 +12,6 @@ newest checkpoint; cells that --only leaves out stay as they were. The runs of s
 bert_minilm_*.yaml; `python -m benchmarks.model_cards NAME FOLDER/MiniLM_TASK_0` makes their cards.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import shutil
 from collections import Counter, defaultdict
@@ -26,14 +23,17 @@ from typing import Any
 
 import numpy as np
 from transformers import AutoTokenizer
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from benchmarks.common import (
     ROOT,
     check_trained_on_committed_code,
     commit,
     is_committed,
+    markdown_table,
+    mean_and_error,
+    new_parser,
     read_options,
+    read_results,
     refuse_stopped,
     write_results,
 )
@@ -41,13 +41,13 @@ from hf_lecture_models import LectureBertModel
 from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, WIDTH, slide
 from hf_lecture_models.hub.energy import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.question_answering import QuestionAnswering
 from hf_lecture_models.tasks.task import Measure, Task
 from hf_lecture_models.tasks.text_classification import REGRESSION, TextClassification, class_names, read_labels
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
-RESULTS = ROOT / "benchmarks" / "results" / "fine_tuning.json"
 SEEDS, MANY_SEEDS_BELOW_S = (0, 1, 2), 300
 TEXT, PAIR, TAGS, QUESTIONS = "text", "pair", "tags", "questions"
 Cells = dict[str, dict[str, dict[str, Any]]]
@@ -275,15 +275,13 @@ def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, 
 
 def cell(runs: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any]:
     """Return a cell of the table: the seeds' measures, their mean and standard error, and the seconds of a training."""
-    values = np.array([one["measured"][key] for one in runs])
-    error = float(values.std(ddof=1) / len(runs) ** 0.5) if len(runs) > 1 else None
+    values = [one["measured"][key] for one in runs]
     seconds = float(np.mean([one["step_cpu_seconds"] for one in runs]))
     return {
         "commits": sorted({one["commit"] for one in runs}),
         "parameters": runs[0]["parameters"],
         "measured": [one["measured"] for one in runs],
-        "mean": float(values.mean()),
-        "standard_error": error,
+        **(mean_and_error(values) if len(runs) > 1 else {"mean": values[0], "standard_error": None}),
         "step_cpu_seconds": round(seconds, 1),
         "wh": round(seconds * WATTS_PER_CORE / 3600, 3),
     }
@@ -339,13 +337,10 @@ def _majority_of_tags(data: Any, test_data: Any, key: str) -> float:
 
 def scores(cells: Cells) -> str:
     """Return the table of measures."""
-    lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
-    labels = [_measure(title).label for title in COLUMNS]
-    lines.append("| | " + " | ".join(labels) + " |")
+    rows = [["", *(_measure(title).label for title in COLUMNS)]]
     for model in (MAJORITY, *ROWS):
-        found = [_score(cells.get(model, {}).get(title)) for title in COLUMNS]
-        lines.append(f"| {model} | " + " | ".join(found) + " |")
-    return "\n".join(lines)
+        rows.append([model, *(_score(cells.get(model, {}).get(title)) for title in COLUMNS)])
+    return markdown_table(["model", *COLUMNS], rows)
 
 
 def _score(cell: Mapping[str, Any] | None) -> str:
@@ -357,13 +352,12 @@ def _score(cell: Mapping[str, Any] | None) -> str:
 
 def times(cells: Cells) -> str:
     """Return the table of CPU seconds and watt-hours of one training."""
-    lines = ["| model | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
-    lines.append("| budget | " + " | ".join(f"{column.budget_s:,.0f} s" for column in COLUMNS.values()) + " |")
+    rows = [["budget", *(f"{column.budget_s:,.0f} s" for column in COLUMNS.values())]]
     for model in ROWS:
         found = [cells.get(model, {}).get(title) for title in COLUMNS]
         text = ["–" if cell is None else f"{cell['step_cpu_seconds']:,.0f} s, {cell['wh']:.2f} Wh" for cell in found]
-        lines.append(f"| {model} | " + " | ".join(text) + " |")
-    return "\n".join(lines)
+        rows.append([model, *text])
+    return markdown_table(["model", *COLUMNS], rows)
 
 
 def save_picture(cells: Cells, path: Path) -> None:
@@ -424,7 +418,7 @@ def minilm(folder: str, output: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     for name in ("gpt1", "bert", "elmo", "minilm"):
         parser.add_argument(f"--{name}", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="models and tasks; by default all")
@@ -433,15 +427,14 @@ def main() -> None:
     options = read_options(parser)
     if unknown := [name for name in options.only if name not in (MAJORITY, *ROWS, *COLUMNS)]:
         parser.error(f"there is no model and no task {unknown[0]!r}; {', '.join((MAJORITY, *ROWS, *COLUMNS))}")
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     starts = {name: getattr(options, name) for name in ("gpt1", "bert", "elmo", "minilm")}
     for name in ("gpt1", "bert", "elmo"):
         if starts[name]:
             check_trained_on_committed_code(Path(starts[name]))
     if starts["minilm"]:
         starts["minilm"] = minilm(starts["minilm"], options.output)
-    cells: Cells = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["cells"] if RESULTS.is_file() else {}
+    cells: Cells = read_results("fine_tuning", {"cells": {}})["cells"]
     for model, title in asked_cells(options.only):
         start = "" if model == MAJORITY else ROWS[model].start
         if start and not starts[start] and not options.collect:

@@ -7,14 +7,10 @@ The n-gram is of WikiText-2, 33 k words; the networks over the same words are un
 on what they learnt. Greedy, 64 tokens after 16, batches of 1 and 8, and beams; CPU seconds, the least of three.
 """
 
-from __future__ import annotations
-
-import argparse
-
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import (
     NGramForCausalLM,
     NGramLogitsProcessor,
@@ -22,7 +18,6 @@ from hf_lecture_models import (
     RecurrentForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.tokenization.corpus import read_texts
 
 SETTINGS = [{"batch": 1, "num_beams": 1}, {"batch": 8, "num_beams": 1}, {"batch": 1, "num_beams": 5}]
 
@@ -42,10 +37,10 @@ def seconds(model, prompt, beams: int, processors: list) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--order", type=int, default=5)
     order = read_options(parser).order
-    texts = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    texts = wikitext("train")
     tokenizer = WordTokenizer.train(texts, progress=False)
     ngram = NGramForCausalLM.fit(texts, tokenizer, order=order, progress=False)
     processor = NGramLogitsProcessor(ngram, tokenizer, weight=0.3)

@@ -7,8 +7,6 @@ Milliseconds of a step by part, the median over repeats; a step is one more toke
 is taken off. Each part is timed around the calls of its modules: "the rest of forward" has the time of the clock, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from collections import Counter
@@ -23,8 +21,8 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from benchmarks.attention_generation import build, seconds
-from benchmarks.common import read_options, write_results
-from benchmarks.training_steps import add_options, clock
+from benchmarks.common import new_parser, write_results
+from benchmarks.training_steps import clock, read_shape
 
 LINEAR, ATTENTION, NORMS = "linear layers", "attention", "norms"
 FORWARD, AROUND = "the rest of forward", "generate() around it"
@@ -88,17 +86,14 @@ def measure(models: dict[str, Any], batch: int, context: int, arguments: argpars
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     sizes = {"hidden_size": 256, "layers": 4, "heads": 4, "vocab_size": 8_192, "new_tokens": 32, "repeats": 7}
-    add_options(parser, sizes)
     parser.add_argument("--contexts", type=int, nargs="*", default=[64])
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16])
-    arguments = read_options(parser)
-    if arguments.device == "cpu":
-        torch.set_num_threads(1)
+    arguments, results = read_shape(parser, sizes)
     torch.manual_seed(0)
     models = build(arguments)
-    results: dict[str, Any] = {"shape": {name: getattr(arguments, name) for name in (*sizes, "device")}, "rows": []}
+    results["rows"] = []
     for batch in arguments.batches:
         for context in arguments.contexts:
             row = measure(models, batch, context, arguments)

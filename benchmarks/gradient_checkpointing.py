@@ -11,16 +11,14 @@ keeps freed blocks, as it does by default. "MiB per block" is the growth from th
 are the median of steps taken in turns.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
-from typing import Any
 
 import torch
 
-from benchmarks.common import read_options, return_freed_memory, write_results
-from benchmarks.training_steps import Run, add_options, added_mib, ratio, take_turns, warm_up_of
+from benchmarks.attention_training import tokens
+from benchmarks.common import new_parser, return_freed_memory, write_results
+from benchmarks.training_steps import Run, added_mib, ratio, read_shape, take_turns, warm_up_of
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 
 KINDS = {"off": False, "on": True}
@@ -34,13 +32,6 @@ def make_run(shape: argparse.Namespace, depth: int, recompute: bool) -> Run:
     torch.manual_seed(0)
     model = SelfAttentionForCausalLM(SelfAttentionConfig(**sizes, dropout=0.0, gradient_checkpointing=recompute))
     return Run(model.train().to(shape.device), bf16=False, use_cache=False, logits_to_keep=1)
-
-
-def tokens(shape: argparse.Namespace, seed: int) -> dict[str, torch.Tensor]:
-    """Return random token ids, (batch, length), and the same as labels."""
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(shape.vocab_size, (shape.batch, shape.length), generator=generator).to(shape.device)
-    return {"input_ids": ids, "labels": ids}
 
 
 def two_steps(shape: argparse.Namespace, depth: int, recompute: bool) -> None:
@@ -76,18 +67,14 @@ def per_block(rows: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     sizes = {"hidden_size": 256, "heads": 4, "length": 256, "batch": 8, "vocab_size": 8_192, "steps": 4}
-    add_options(parser, sizes)
-    shape = read_options(parser)
-    if shape.device == "cpu":
-        torch.set_num_threads(1)
+    shape, results = read_shape(parser, sizes)
     rows: dict[str, dict[str, float]] = {}
     for depth in DEPTHS:
         rows[str(depth)] = measure(shape, depth)
         print(f"{depth} blocks", *(f"  {name}: {value}" for name, value in rows[str(depth)].items()), sep="\n")
-    results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}, "depths": rows}
-    results["MiB per block"] = per_block(rows)
+    results |= {"depths": rows, "MiB per block": per_block(rows)}
     print(f"MiB per block: {results['MiB per block']}")
     write_results("gradient_checkpointing", results)
 

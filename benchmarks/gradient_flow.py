@@ -10,40 +10,32 @@ values of one step's Jacobian ∂s_l/∂s_{l-1}, with their median, the largest,
 picture, docs/seeing_gradients.svg, has the first text's norms, and the median singular value of each rank.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, set_seed
+from transformers import AutoModelForCausalLM
 
 from benchmarks.common import (
     ROOT,
     commit,
-    data_folder,
     is_committed,
+    new_parser,
     read_options,
+    read_results,
     refuse_stopped,
     timed,
+    wikitext,
     write_results,
 )
 from hf_lecture_models import WordTokenizer, evaluate_language_model
-from hf_lecture_models.analysis.gradient_flow import (
-    UNTRAINED,
-    GradientFlow,
-    measure_gradient_flow,
-    save_gradient_flow,
-)
+from hf_lecture_models.analysis.gradient_flow import UNTRAINED, GradientFlow, measure_gradient_flow, save_gradient_flow
 from hf_lecture_models.analysis.text_inputs import TextInput
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tasks.factories import make_model
 
-RECORD = ROOT / "benchmarks" / "results" / "gradient_flow.json"
 HIDDEN, TOKENS, TEXTS = 100, 60, 8
 DISTANCES = (0, 1, 5, 10, 20, 40, 58)  # up to the first word; at 59 stands <s>
 RECURRENT = {"learning_rate": 0.003, "layout": "stream", "sequence_length": 35}
@@ -58,15 +50,12 @@ COMMON = {"batch_size": 20, "accumulation_steps": 1, "warmup_steps": 20, "clip_n
 SHAPE = {"model.hidden_size": HIDDEN, "model.num_hidden_layers": 1}
 
 
-def make_model(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) -> tuple[Any, CausalLMRecipe]:
+def model_and_recipe(name: str, tokenizer: WordTokenizer, epochs: float, folder: str) -> tuple[Any, CausalLMRecipe]:
     """Return a model with random weights, and its recipe."""
     file, overrides = MODELS[name]
     settings = COMMON | SHAPE | overrides | {"epochs": epochs, "output_dir": folder}
     recipe = load_recipe(ROOT / "training" / "recipes" / f"{file}.yaml", settings, recipe_class=CausalLMRecipe)
-    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
-    set_seed(recipe.seed)
-    config = AutoConfig.for_model(**recipe.model, **ids, vocab_size=len(tokenizer))
-    return AutoModelForCausalLM.from_config(config), recipe
+    return make_model(AutoModelForCausalLM, recipe.model, tokenizer, recipe.seed), recipe
 
 
 def measure(model: Any, tokenizer: WordTokenizer, texts: list[str]) -> dict[str, Any]:
@@ -108,7 +97,7 @@ def held_out_texts(lines: list[str]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--share", type=int, default=12, help="train on the first 1/SHARE of the lines")
     parser.add_argument("--epochs", type=float, default=2, help="of training")
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "seeing_gradients.svg")
@@ -117,21 +106,20 @@ def main() -> None:
     if not arguments.draw:
         measure_all(arguments.share, arguments.epochs)
     if arguments.draw or is_committed(commit()):
-        draw(json.loads(RECORD.read_text(encoding="utf-8"))["results"]["first text"], arguments.picture)
+        draw(read_results("gradient_flow")["first text"], arguments.picture)
 
 
 def measure_all(share: int, epochs: float) -> None:
     """Train and measure all models, and write the record."""
     torch.set_num_threads(1)
-    folder = data_folder() / "wikitext-2"
-    everything, held_out = (list(read_texts(folder / f"{split}.txt")) for split in ("train", "valid"))
+    everything, held_out = wikitext("train"), wikitext("valid")
     texts = everything[: len(everything) // share]
     tokenizer = WordTokenizer.train(texts, vocab_size=10_000, progress=False)
     looked_at = held_out_texts(held_out)
     models, flows = {}, {}
     for name in MODELS:
         with tempfile.TemporaryDirectory() as output:
-            model, recipe = make_model(name, tokenizer, epochs, output)
+            model, recipe = model_and_recipe(name, tokenizer, epochs, output)
             fresh = measure(model.eval(), tokenizer, looked_at)
             flows[name + UNTRAINED] = curves(measure_gradient_flow(model, tokenizer, looked_at[0]))
             result, cpu_seconds, _ = timed(

@@ -8,14 +8,11 @@ and with the file's pages, which KenLM maps and the system can drop. Scoring is 
 stream; the kenlm module, each line as a str. Differences are those from `full_scores`, log10. Medians of the repeats.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -23,11 +20,12 @@ from statistics import median
 import numpy as np
 import torch
 
-from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
-from benchmarks.ngram_loading import memory
+from benchmarks.common import new_parser, read_options, run_child, timed, wikitext, write_results
+from benchmarks.ngram_loading import UNKNOWN, memory
+from benchmarks.training_steps import largest_kib
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 KINDS = {
     "probing": ["probing"],
@@ -38,25 +36,14 @@ KINDS = {
 }
 
 
-def texts(split: str) -> list[str]:
-    path = data_folder() / "wikitext-2" / f"{split}.txt"
-    return [text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path)]
-
-
-def peak() -> float:
-    """Return MiB: the most that this process has had in memory."""
-    lines = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
-    return int(lines["VmHWM"].split()[0]) / 1024
-
-
 def child(path: str) -> None:
     """Load the file, score the test text, and print figures as JSON."""
     import kenlm
 
-    test = texts("test")
+    test = wikitext("test", UNKNOWN)
     before = memory()[0]
     (model, tokenizer), cpu, _ = timed(lambda: NGramForCausalLM.from_kenlm(path))
-    found = {"load_cpu_s": cpu, "peak_mib": peak() - before, "kept_mib": memory()[0] - before}
+    found = {"load_cpu_s": cpu, "peak_mib": largest_kib() / 1024 - before, "kept_mib": memory()[0] - before}
     peer, found["kenlm_load_cpu_s"], _ = timed(lambda: kenlm.Model(path))
     corpus = encode_corpus(tokenizer, test)
     words = make_stream(corpus.ids, corpus.lengths, model.config)
@@ -71,7 +58,7 @@ def child(path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program")
     parser.add_argument("--order", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3)
@@ -85,17 +72,14 @@ def main() -> None:
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         arpa = Path(folder, "lm.arpa")
-        tokenizer = WordTokenizer.train(texts("train"), progress=False)
-        NGramForCausalLM.fit(texts("train"), tokenizer, order=options.order, progress=False).save_arpa(arpa, tokenizer)
+        train = wikitext("train", UNKNOWN)
+        tokenizer = WordTokenizer.train(train, progress=False)
+        NGramForCausalLM.fit(train, tokenizer, order=options.order, progress=False).save_arpa(arpa, tokenizer)
         for name, arguments in KINDS.items():
             path = Path(folder, "lm.bin")
             path.unlink(missing_ok=True)
             subprocess.run([options.build_binary, *arguments, str(arpa), str(path)], check=True, capture_output=True)
-            command = [sys.executable, "-m", "benchmarks.kenlm_files", "--dirty", "--child", str(path)]
-            runs = []
-            for _ in range(options.repeats):
-                output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-                runs.append(json.loads(output.splitlines()[-1]))
+            runs = [run_child("kenlm_files", "--child", str(path)) for _ in range(options.repeats)]
             row = {key: median(run[key] for run in runs) for key in runs[0]}
             row |= {"file_mib": path.stat().st_size / 2**20}
             row |= {"speed_ratio": median(run["kenlm_score_cpu_s"] / run["score_cpu_s"] for run in runs)}

@@ -7,18 +7,14 @@ Protocol: one stream, each line a text that ends in `</s>`, blank lines included
 published protocol of WikiText-2 at the level of words).
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import check_trained_on_committed_code, data_folder, read_options, timed, write_results
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import evaluate_language_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
 
 def validation_curve(folder: Path) -> list[dict[str, Any]]:
@@ -32,7 +28,7 @@ def validation_curve(folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("name", help="of the result: results/NAME.json")
     parser.add_argument("folder", type=Path)
     arguments = read_options(parser)
@@ -42,7 +38,7 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(arguments.folder)
     measured: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
     for split in ("valid", "test"):
-        texts = list(read_texts(data_folder() / "wikitext-2" / f"{split}.txt"))
+        texts = wikitext(split)
         figures, cpu_seconds, _ = timed(lambda: evaluate_language_model(model, tokenizer, texts, stream=True))  # noqa: B023
         measured[split] = figures | {"cpu_seconds": cpu_seconds}
         print(

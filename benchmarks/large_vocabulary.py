@@ -13,10 +13,7 @@ is the time that each takes to the last validation perplexity of the full softma
 and a complete curve is not run again: delete benchmarks/results/large_vocabulary.json to start again.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
 import math
 import statistics
 import time
@@ -28,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import new_parser, read_options, read_results, wikitext, write_results
 from hf_lecture_models import (
     FeedForwardConfig,
     FeedForwardForCausalLM,
@@ -189,10 +186,7 @@ def compare(curves: dict[str, Any]) -> None:
 
 def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
     """Run the parts that are missing, one at a time."""
-    texts, held_out = (
-        (data_folder() / "wikitext-2" / f"{part}.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        for part in ("train", "valid")
-    )
+    texts, held_out = wikitext("train"), wikitext("valid")
     tokenizer = WordTokenizer.train(texts, progress=False)
     if options.what == "throughput":
         for kind, precision in product(options.model, ("float32", "bf16 autocast")):
@@ -212,7 +206,7 @@ def parts(options: argparse.Namespace, done: dict[str, Any]) -> Iterator[None]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("what", choices=("throughput", "perplexity"))
     parser.add_argument("--model", nargs="+", choices=tuple(MODELS), default=tuple(MODELS))
     parser.add_argument("--layer", nargs="+", choices=LAYERS, default=LAYERS, help="of perplexity")
@@ -221,8 +215,7 @@ def main() -> None:
     options = read_options(parser)
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    path = ROOT / "benchmarks" / "results" / f"{NAME}.json"
-    results = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else {}
+    results = read_results(NAME, {})
     for _ in parts(options, results):
         write_results(NAME, results)
 

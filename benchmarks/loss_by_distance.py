@@ -9,10 +9,6 @@ stream. `<unk>` is left out, because it stands for many words. Seldom words occu
 text: frequent ones are near their last occurrence wherever they stand.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import math
 import time
 from collections import Counter
@@ -22,7 +18,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import markdown_table, new_parser, read_options, read_results, wikitext, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.adaptation import score_adapted
@@ -30,9 +26,7 @@ from hf_lecture_models.evaluation.cache import UnigramCache
 from hf_lecture_models.evaluation.repetition import average_by_distance, last_distances, word_bits
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "loss_by_distance.json"
 UNIGRAM, CACHED = "unigram", "5-gram with a cache"
 # The best of the settings that `benchmarks.adaptation` tried for the 5-gram on validation text.
 CACHE = UnigramCache(0.2, 2000, 0.995)
@@ -97,20 +91,19 @@ def shown(rows: list[dict[str, Any]]) -> list[tuple[str, int, float]]:
 def table(rows: dict[str, dict[str, Any]], which: str) -> str:
     """Return the table of "words" or of "seldom" ones: a line for each distance, a column for each model."""
     columns = [shown(row[which]) for row in rows.values()]
-    heads = ["words since the last occurrence", "words", *rows]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for number, (label, words, _) in enumerate(columns[0]):
-        cells = [f"{column[number][2]:.1f}" for column in columns]
-        lines.append("| " + " | ".join([label, f"{words:,}", *cells]) + " |")
-    return "\n".join(lines)
+    lines = [
+        [label, f"{words:,}", *(f"{column[number][2]:.1f}" for column in columns)]
+        for number, (label, words, _) in enumerate(columns[0])
+    ]
+    return markdown_table(["words since the last occurrence", "words", *rows], lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     arguments = read_options(parser, NETWORKS)
-    train, test = (list(read_texts(data_folder() / "wikitext-2" / f"{part}.txt")) for part in ("train", "test"))
+    train, test = (wikitext(part) for part in ("train", "test"))
     text = Text(train, test)
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    rows = read_results("loss_by_distance", {"rows": {}})["rows"]
     rows |= measure_ngrams(train, text)
     for title, folder in arguments.networks:
         model, tokenizer = load_model(folder, AutoModelForCausalLM)

@@ -8,19 +8,16 @@ batches in float32 without dropout, and are trained by the same recipe. Recorded
 largest difference.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import read_options, refuse_stopped, write_results
+from benchmarks.common import new_parser, read_options, refuse_stopped, write_results
 from hf_lecture_models import LectureBertForSequenceClassification
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
 
@@ -32,12 +29,11 @@ def losses(model: Any, tokenizer: Any, data: Any, recipe: TextClassificationReci
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("folder", help="the published model")
     parser.add_argument("--steps", type=int, default=50)
     options = read_options(parser)
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     torch.set_num_threads(1)
     recipe = TextClassificationRecipe(
         task="rte",

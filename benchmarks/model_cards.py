@@ -8,9 +8,6 @@ The results are those of benchmarks/results/NAME.json if that file has a test se
 NAME FOLDER` writes it), and otherwise those that the training recorded.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import transformers
 import yaml
 from transformers.utils import logging
 
-from benchmarks.common import ROOT, check_trained_on_committed_code
+from benchmarks.common import ROOT, check_trained_on_committed_code, new_parser
 from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
@@ -112,7 +109,7 @@ def names() -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("name", nargs="?", help="of a recipe, without .yaml")
     parser.add_argument("folder", nargs="?", type=Path, help="the model that this recipe made")
     arguments = parser.parse_args()

@@ -10,9 +10,6 @@
 mutant is found by its function's name and its statement, so that it can be tried again after files have moved.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import random
@@ -30,7 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, commit_of
+from benchmarks.common import ROOT, commit_of, new_parser
 from benchmarks.mutation import Mutant, find, mistakes, mutated, places, sources
 from hf_lecture_models.io.files import staged_file
 
@@ -231,7 +228,7 @@ def score(records: list[Path]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("action", choices=["draw", "reach", "run", "score"])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--select", default="not nightly", help="marks of the tests that reach runs")

@@ -10,20 +10,17 @@ touched and freed (`ready_memory`), so that neither pays for pages that a virtua
 Without lmplz, figures of an earlier run on another machine are used, and are marked.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.common import ROOT, data_folder, read_options, ready_memory, timed, write_results
+from benchmarks.common import data_folder, new_parser, read_options, ready_memory, run_child, timed, write_results
 
 BASELINES = {3: {"cpu_s": 1.6, "peak_mib": 287}, 5: {"cpu_s": 3.9, "peak_mib": 258}}  # another machine, another run
 
@@ -58,13 +55,6 @@ def child(corpus: str, order: int) -> None:
     print(json.dumps(found))
 
 
-def run_child(corpus: Path, order: int) -> dict:
-    command = [sys.executable, "-m", "benchmarks.ngram_estimation", "--child", str(corpus), "--orders", str(order)]
-    command.append("--dirty")  # the parent has asked, and records
-    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return json.loads(output.splitlines()[-1])
-
-
 def run_lmplz(lmplz: str, corpus: Path, order: int) -> dict:
     command = [lmplz, "-o", str(order), "-S", "2G", "-T", str(corpus.parent)]
     ready_memory()
@@ -80,7 +70,7 @@ def run_lmplz(lmplz: str, corpus: Path, order: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
     parser.add_argument("--orders", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--repeats", type=int, default=5)
@@ -96,7 +86,7 @@ def main() -> None:
         for order in options.orders:
             ours, theirs = [], []
             for _ in range(options.repeats):  # in turns: the machine's mood hits both
-                ours.append(run_child(corpus, order))
+                ours.append(run_child("ngram_estimation", "--child", str(corpus), "--orders", str(order)))
                 theirs += [run_lmplz(options.lmplz, corpus, order)] if options.lmplz else []
             found = {n: median(run[n] for run in ours) if n.endswith("_s") else ours[0][n] for n in ours[0]}
             peer = {n: median(run[n] for run in theirs) for n in theirs[0]} if theirs else BASELINES.get(order)

@@ -8,22 +8,21 @@ part of it without a file, which the system cannot drop when memory is short. "A
 Medians of the repeats; the files are in the system's cache.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, run_child, timed, wikitext, write_results
 
 SENTENCE = "the game was released in Japan"
+UNKNOWN = "<UNKNOWN>"
+"""The spelling of unknown words: KenLM refuses <unk> in a training text."""
 
 
 def memory() -> tuple[float, float]:
@@ -61,11 +60,9 @@ def child(path: str) -> None:
 def save_models(folder: Path, order: int, build_binary: str | None) -> dict[str, Path]:
     """Save the same model in all forms, by name."""
     from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    from hf_lecture_models.tokenization.corpus import read_texts
     from hf_lecture_models.tokenization.splitting import SplitTexts
 
-    path = data_folder() / "wikitext-2" / "train.txt"
-    texts = SplitTexts(text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path))
+    texts = SplitTexts(wikitext("train", UNKNOWN))
     tokenizer = WordTokenizer.train(texts, progress=False)
     model = NGramForCausalLM.fit(texts, tokenizer, order=order, progress=False)
     paths = {"ours": folder / "ours", "ours, 8 bits": folder / "ours8"}
@@ -84,7 +81,7 @@ def save_models(folder: Path, order: int, build_binary: str | None) -> dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program")
     parser.add_argument("--order", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=5)
@@ -99,9 +96,7 @@ def main() -> None:
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in paths}
         for _ in range(options.repeats):
             for name, path in paths.items():
-                command = [sys.executable, "-m", "benchmarks.ngram_loading", "--dirty", "--child", str(path)]
-                output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-                runs[name].append(json.loads(output.splitlines()[-1]))
+                runs[name].append(run_child("ngram_loading", "--child", str(path)))
         for name, taken in runs.items():
             results[name] = {key: median(run[key] for run in taken) for key in taken[0]}
             row = results[name]

@@ -7,9 +7,6 @@ Beside KenLM's trie of the same tables, with its own bins of 8 bits (`-q 8 -b 8`
 the kenlm module are installed.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import shutil
 import subprocess
@@ -20,10 +17,11 @@ from typing import Any
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
+from benchmarks.ngram_loading import UNKNOWN
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import SplitTexts
 
 MIB = 2**20
@@ -61,18 +59,13 @@ def kenlm_tries(build_binary: str, arpa: Path, texts: list[str], tokens: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program")
     parser.add_argument("--order", type=int, default=5)
     parser.add_argument("--positions", type=int, default=512, help="how many distributions are added up")
     options = read_options(parser)
     disable_progress_bar()
-
-    def texts(split: str) -> list[str]:
-        path = data_folder() / "wikitext-2" / f"{split}.txt"
-        return [text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path)]
-
-    train, test = SplitTexts(texts("train")), texts("test")
+    train, test = SplitTexts(wikitext("train", UNKNOWN)), wikitext("test", UNKNOWN)
     tokenizer = WordTokenizer.train(train, progress=False)
     model = NGramForCausalLM.fit(train, tokenizer, order=options.order, progress=False)
     corpus = encode_corpus(tokenizer, test)

@@ -10,9 +10,6 @@ median of the repeats. A full distribution of the next word is one row over
 the vocabulary; KenLM needs a query for each word of it.
 """
 
-from __future__ import annotations
-
-import argparse
 import io
 import json
 import math
@@ -27,14 +24,15 @@ from statistics import median
 import numpy as np
 import torch
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
+from benchmarks.ngram_loading import UNKNOWN
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import score
 from hf_lecture_models.cli.io import load_language_model
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 ROWS, POSITIONS = 256, 512
 
@@ -128,17 +126,12 @@ def report(rates: dict[str, float], perplexities: dict[str, float]) -> list[str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--build_binary", default=shutil.which("build_binary"), help="KenLM's program, for its trie")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--order", type=int, default=5)
     options = read_options(parser)
-
-    def texts(split: str) -> list[str]:
-        path = data_folder() / "wikitext-2" / f"{split}.txt"
-        return [text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path)]
-
-    train, test = texts("train"), texts("test")
+    train, test = wikitext("train", UNKNOWN), wikitext("test", UNKNOWN)
     tokenizer = WordTokenizer.train(train, progress=False)
     model = NGramForCausalLM.fit(train, tokenizer, order=options.order, progress=False)
     tokens = sum(len(text.split()) + 1 for text in test)

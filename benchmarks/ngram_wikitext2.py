@@ -7,15 +7,11 @@ One text per line, blank lines counted; the text's literal <unk> is an ordinary 
 sets its weights by the validation text; add_alpha has two rows, Laplace's and one with the best alpha of a few there.
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.tokenization.corpus import read_texts
 
 ALPHAS = (0.1, 0.01, 0.001, 0.0001)
 # Pitman-Yor is measured on a tenth of the text, by benchmarks.class_ngrams.
@@ -24,10 +20,6 @@ DISTRIBUTIONS = [
     for smoothing in SMOOTHINGS
     if smoothing != "pitman_yor" and NGramConfig(smoothing=smoothing).is_distribution
 ]
-
-
-def read(split: str) -> list[str]:
-    return list(read_texts(data_folder() / "wikitext-2" / f"{split}.txt"))
 
 
 def variants(smoothing: str) -> list[dict]:
@@ -66,11 +58,11 @@ def number(value: float) -> float | str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--orders", type=int, nargs="+", default=[2, 3, 4, 5])
     parser.add_argument("--smoothings", nargs="+", default=DISTRIBUTIONS, choices=DISTRIBUTIONS)
     arguments = read_options(parser)
-    texts = {split: read(split) for split in ("train", "valid", "test")}
+    texts = {split: wikitext(split) for split in ("train", "valid", "test")}
     tokenizer = WordTokenizer.train(texts["train"], progress=False)
     print(f"vocabulary: {len(tokenizer)} tokens")
     print(f"{'smoothing':<32}{'order':>6}{'test perplexity':>17}{'bits/byte':>11}{'fit s':>8}{'evaluate s':>12}")

@@ -11,9 +11,6 @@ What is kept: WikiText-2's test lines, the same lines with their words in random
 mixed; the share of each kind, and of test lines by length, among the 30 % that `--keep 0.3` keeps.
 """
 
-from __future__ import annotations
-
-import argparse
 import io
 import math
 import random
@@ -26,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import data_folder, read_options, timed, write_results
+from benchmarks.common import data_folder, new_parser, read_options, timed, wikitext, write_results
+from benchmarks.ngram_loading import UNKNOWN
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import filter as verb
 from hf_lecture_models.evaluation.filtering import fraction_threshold, text_perplexities
@@ -39,9 +37,7 @@ UNITS = ("words", "pieces")
 
 
 def lines(split: str) -> list[str]:
-    path = data_folder() / "wikitext-2" / f"{split}.txt"
-    # kenlm reads a word that is spelled <unk> as the unknown word.
-    return [text.replace("<unk>", "<UNKNOWN>") for text in read_texts(path) if text.strip()]
+    return [text for text in wikitext(split, UNKNOWN) if text.strip()]
 
 
 def train_pieces(texts: list[str], path: Path) -> Any:
@@ -127,7 +123,7 @@ def measure_kept(model: Any, tokenizer: Any, corpus: dict[str, list[str]], measu
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     options = read_options(parser)
     texts, corpus = lines("train"), mixed_corpus()

@@ -13,9 +13,6 @@ better than the frequencies of the tokens do. Each run's result is written when 
 again; the models stay in the folder, for `benchmarks.extrapolation`.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import math
 import statistics
@@ -30,11 +27,11 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import ROOT, new_parser, read_options, wikitext, write_results
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 FOLDER = ROOT / "runs" / "position_sweep"
 KINDS = ("sinusoidal", "learned", "relative", "alibi", "none")
@@ -194,7 +191,7 @@ def print_table(rows: list[dict[str, Any]], unigram: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="CPU minutes of a run, about")
     parser.add_argument("--steps", type=int, help="of a run, instead of as many as fit into the minutes")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of tokenizer, models and results of single runs")
@@ -203,8 +200,8 @@ def main() -> None:
     runs = [run for run in all_runs() if any(fnmatch(run.name, pattern) for pattern in arguments.only)]
     if not runs:
         parser.error(f"no run matches {' '.join(arguments.only)}; there are {' '.join(run.name for run in all_runs())}")
-    texts = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
-    held_out = list(read_texts(data_folder() / "wikitext-2" / "valid.txt"))[:VALIDATION_LINES]
+    texts = wikitext("train")
+    held_out = wikitext("valid")[:VALIDATION_LINES]
     tokenizer, settings = settle(arguments.folder, arguments.minutes, texts, arguments.steps)
     unigram = unigram_loss(tokenizer, texts, held_out)
     print(f"{settings['steps']} steps of {BATCH} x {LENGTH} tokens", flush=True)

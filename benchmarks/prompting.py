@@ -10,9 +10,6 @@ Prompts and answers are written as WikiText writes texts. A unigram model of Wik
 count, is measured too, and a 4-gram also reads COPA in the wording of SuperGLUE's baseline.
 """
 
-from __future__ import annotations
-
-import argparse
 import dataclasses
 import json
 import tempfile
@@ -23,18 +20,15 @@ from typing import Any
 import yaml
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import ROOT, markdown_table, new_parser, read_options, read_results, wikitext, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.data.prompt_templates import TASKS, load_template
 from hf_lecture_models.evaluation.blimp import model_fingerprint
-from hf_lecture_models.evaluation.prompting import SCORES
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "prompting.json"
 UNIGRAM = "unigram"
 FOUR = "4-gram, modified Kneser-Ney"
 TITLES = [UNIGRAM, FOUR, *NGRAMS, *NETWORKS]
@@ -59,7 +53,6 @@ COPA itself can be misread. In the words of SuperGLUE's baseline ("What was the 
 4-gram finds {copa} % of COPA's answers by `sum`, and {balanced} % of Balanced COPA's. In the words of the slide
 ("because", "therefore") it finds {slide} % of COPA's.
 """
-SAID = {name: name.replace("_", " ") for name in SCORES}
 NAMES = {"copa": "copa", "balanced": "balanced_copa"}
 QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
 
@@ -97,7 +90,7 @@ def measure_model(title: str, model: Any, tokenizer: Any, folder: Path) -> dict[
 
 def measure_ngrams(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """Return the rows of the n-grams, and those of the 4-gram in other words."""
-    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    train = wikitext("train")
     tokenizer = WordTokenizer.train(train, progress=False)
     rows, others = {}, {}
     for title, order in {UNIGRAM: 1, FOUR: 4, **NGRAMS}.items():
@@ -142,30 +135,27 @@ def with_error(one: dict[str, Any]) -> str:
     return f"{percent(one['accuracy'])} ± {percent(one['standard_error'])}"
 
 
-def line(*cells: Any) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def table(rows: dict[str, Any], shots: int, score: str) -> list[str]:
-    """Return the lines of a table of one score and number of examples: a row for each model, a column for each task."""
-    lines = [line("model", *SHOWN.values()), "|" + "---|" * (1 + len(TASKS))]
-    first = {task: own(rows[UNIGRAM][task], shots) for task in TASKS}
-    lines.append(line("chance", *(percent(first[task]["chance"]) for task in TASKS)))
-    lines.append(line("most frequent answer", *(percent(first[task]["majority"]) for task in TASKS)))
+def table(rows: dict[str, Any], shots: int, score: str) -> str:
+    """Return the table of one score and number of examples: a row for each model, a column for each task."""
+    first = [own(rows[UNIGRAM][task], shots) for task in TASKS]
+    lines = [
+        [name, *(percent(one[key]) for one in first)]
+        for name, key in (("chance", "chance"), ("most frequent answer", "majority"))
+    ]
     for title, tasks in rows.items():
-        lines.append(line(title, *(with_error(own(tasks[task], shots)["scores"][score]) for task in TASKS)))
-    return lines
+        lines.append([title, *(with_error(own(tasks[task], shots)["scores"][score]) for task in TASKS)])
+    return markdown_table(["model", *SHOWN.values()], lines)
 
 
-def best_table(rows: dict[str, Any]) -> list[str]:
-    """Return the lines of a table of each model's highest figures."""
-    lines = [line("model", *SHOWN.values()), "|" + "---|" * (1 + len(TASKS))]
+def best_table(rows: dict[str, Any]) -> str:
+    """Return the table of each model's highest figures."""
+    lines = []
     for title, tasks in rows.items():
         found = [best_of(tasks[task]) for task in TASKS]
         lines.append(
-            line(title, *(f"{with_error(one)} ({one['score'].replace('_', ' ')}, {one['shots']})" for one in found))
+            [title, *(f"{with_error(one)} ({one['score'].replace('_', ' ')}, {one['shots']})" for one in found)]
         )
-    return lines
+    return markdown_table(["model", *SHOWN.values()], lines)
 
 
 def figures(results: dict[str, Any]) -> str:
@@ -174,7 +164,7 @@ def figures(results: dict[str, Any]) -> str:
     written = max(row["generated"]["exact_match"] for row in all_rows(rows) if "generated" in row)
     facts = {name: with_error(others[task][0]["scores"]["sum"]) for name, task in NAMES.items()}
     slide = with_error(own(rows[FOUR]["copa"], 0)["scores"]["sum"])
-    tables = {"zero": "\n".join(table(rows, 0, "sum")), "best": "\n".join(best_table(rows))}
+    tables = {"zero": table(rows, 0, "sum"), "best": best_table(rows)}
     return FIGURES.format(**above(rows), **facts, **tables, slide=slide, written=percent(written))
 
 
@@ -208,11 +198,11 @@ def above(rows: dict[str, Any]) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--output", type=Path, default=Path("prompting"), help="folder for what is not finished")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the record")
     arguments = read_options(parser, NETWORKS)
-    before = json.loads(RESULTS.read_text(encoding="utf-8"))["results"] if RESULTS.exists() else {"rows": {}}
+    before = read_results("prompting", {"rows": {}})
     if not arguments.page:
         before = {"text_form": "wikitext", "seed": 0, **measure_all(arguments, before["rows"])}
         write_results("prompting", before)
@@ -227,7 +217,7 @@ def measure_all(arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:
         model, tokenizer = load_model(folder, AutoModelForCausalLM)
         rows[title] = measure_model(title, model, tokenizer, arguments.output / NETWORKS[title])
     rows = {title: rows[title] for title in TITLES if title in rows}
-    print("\n".join(table(rows, 0, "sum")))
+    print(table(rows, 0, "sum"))
     return {"rows": rows, "other words": others}
 
 

@@ -9,20 +9,24 @@ training file as well, whose labels are not looked at. Those that are a sentence
 seeds.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, refuse_stopped, write_results
+from benchmarks.common import (
+    ROOT,
+    check_trained_on_committed_code,
+    mean_and_error,
+    new_parser,
+    read_options,
+    refuse_stopped,
+    write_results,
+)
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
 RECIPE = ROOT / "training" / "recipes" / "bag_of_words_sst3.yaml"
@@ -63,12 +67,11 @@ def phrases_of_the_test_set(rows: Rows) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("teacher", metavar="TEACHER", help="folder of a trained classifier")
     options = read_options(parser)
     check_trained_on_committed_code(Path(options.teacher))
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     recipe, rows = test_rows()
     teacher = AutoModelForSequenceClassification.from_pretrained(options.teacher)
     tokenizer = AutoTokenizer.from_pretrained(options.teacher)
@@ -79,14 +82,9 @@ def main() -> None:
     }
     for title, name in (("without", None), ("with", options.teacher)):
         runs = [student(seed, name) for seed in SEEDS]
-        accuracies = np.array([accuracy for accuracy, _ in runs])
-        results[title] = {
-            "texts": runs[0][1],
-            "test": accuracies.tolist(),
-            "mean": float(accuracies.mean()),
-            "standard_error": float(accuracies.std(ddof=1) / len(SEEDS) ** 0.5),
-        }
-        print(f"{title} pseudo-labels: {100 * accuracies.mean():.1f} %, {runs[0][1]:,} texts", flush=True)
+        accuracies = [accuracy for accuracy, _ in runs]
+        results[title] = {"texts": runs[0][1], "test": accuracies, **mean_and_error(accuracies)}
+        print(f"{title} pseudo-labels: {100 * results[title]['mean']:.1f} %, {runs[0][1]:,} texts", flush=True)
     print(f"the teacher: {100 * results['teacher']:.1f} %; phrases in the test set: {results['unlabelled_in_test']}")
     write_results("pseudo_labels", results)
 

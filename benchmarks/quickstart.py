@@ -6,13 +6,10 @@
 The text comes with the interpreter, so the figures are those of one version of Python.
 """
 
-from __future__ import annotations
-
-import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.common import read_options, write_results
+from benchmarks.common import new_parser, read_options, write_results
 from hf_lecture_models.comparison.quickstart import run_quickstart
 
 COLUMNS = ("name", "title", "parameters", "table_entries", "seconds", "validation", "test")
@@ -20,7 +17,7 @@ MEASURES = ("perplexity", "bits_per_byte", "tokens", "unknown")
 
 
 def main() -> None:
-    read_options(argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
+    read_options(new_parser(__doc__))
     with TemporaryDirectory() as folder:
         results = run_quickstart(Path(folder) / "quickstart")
     rows = [{column: row[column] for column in COLUMNS} for row in results["models"]]

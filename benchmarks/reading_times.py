@@ -15,17 +15,22 @@ surprisals of a word's parts ("don", "'t") and marks are added, and so are the f
 lower-cased sentences without any marks.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import re
 from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM, set_seed
 
-from benchmarks.common import ROOT, data_folder, read_options, write_results
+from benchmarks.common import (
+    ROOT,
+    data_folder,
+    markdown_table,
+    new_parser,
+    read_options,
+    read_results,
+    wikitext,
+    write_results,
+)
 from benchmarks.wikitext2_table import NETWORKS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.reading_time_pictures import save_reading_times
@@ -40,9 +45,7 @@ from hf_lecture_models.evaluation.reading_times import (
 from hf_lecture_models.evaluation.surprisal import score_spans
 from hf_lecture_models.evaluation.word_surprisal import word_surprisals
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tokenization.corpus import read_texts
 
-RESULTS = ROOT / "benchmarks" / "results" / "reading_times.json"
 FOLDS, SEED = 10, 0
 NGRAM_TITLES = {1: "unigram", 2: "bigram", 3: "trigram", 4: "4-gram", 5: "5-gram"}
 ORDERS = tuple(NGRAM_TITLES)
@@ -199,7 +202,7 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     heads = ["model"]
     for name in SETS.values():
         heads += [f"{name}: perplexity", "gain", f"beyond the {BEST_NGRAM}"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines = []
     for title, row in rows.items():
         cells = [title]
         for which in SETS:
@@ -207,8 +210,8 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
             cells += [f"{found['perplexity']:.1f}", with_error(found["gain"], found["gain_error_over_words"])]
             beyond = with_error(found["beyond_ngram"], found["beyond_ngram_error_over_words"])
             cells.append("" if title == BEST_NGRAM else beyond)
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return markdown_table(heads, lines)
 
 
 def with_error(value: float, error: float) -> str:
@@ -236,12 +239,12 @@ def drawn(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     arguments = read_options(parser, NETWORKS)
     words = read_reading_times(data_folder() / "natural_stories" / "reading_times.tsv")
-    train = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    train = wikitext("train")
     comparison = Comparison(words, train)
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.exists() else {}
+    rows = read_results("reading_times", {"rows": {}})["rows"]
     for order, title in NGRAM_TITLES.items():
         rows[title] = comparison.measure(comparison.ngrams[order])
     for title, surprisal in comparison.of_parts.items():

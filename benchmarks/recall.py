@@ -12,9 +12,6 @@ also measured when it reads them in segments with memories of several sizes. The
 reads all answers as masks. Each run is written when it ends, and a finished run is not made again.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import time
 from fnmatch import fnmatch
@@ -24,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.common import ROOT, is_committed, read_options, write_results
+from benchmarks.common import ROOT, is_committed, new_parser, read_options, write_results
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.synthetic_texts import TextShape, synthetic_rows
 from hf_lecture_models.io.runs import checked_out_commit
@@ -160,7 +157,7 @@ def run(texts: str, model_name: str, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "runs" / "recall")
     parser.add_argument("--only", nargs="+", default=["*"], help="patterns of names: texts-model-seed")
     options = read_options(parser)

@@ -8,9 +8,6 @@ An LSTM of 2 x 512 with 8 k words reads a context, then generates greedily, by `
 longest context). CPU seconds of one thread.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from benchmarks.common import read_options, write_results
+from benchmarks.common import new_parser, read_options, write_results
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
 
 VOCAB = 8_192
@@ -68,7 +65,7 @@ def measure(model: Any, context: int, new_tokens: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--new_tokens", type=int, default=200)
     new_tokens = read_options(parser).new_tokens
     torch.set_num_threads(1)

@@ -9,9 +9,6 @@ Ours runs as the trainer runs it (`logits_to_keep=1`: the loss in pieces) and wi
 does. Then once more in a process that keeps the memory which it frees.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from typing import Any
 
@@ -20,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.common import keep_freed_memory, read_options, write_results
+from benchmarks.common import keep_freed_memory, new_parser, read_options, write_results
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
 
 SHAPES = {
@@ -100,7 +97,7 @@ def measure(shape: dict[str, int], steps: int, bf16: bool) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--steps", type=int, default=24)
     steps = read_options(parser).steps
     torch.set_num_threads(1)

@@ -13,9 +13,6 @@ goes on from its checkpoint. A model that fails does not stop the others; the la
 `OUT/checksums` has the SHA-256 of each file: `cd OUT && sha256sum -c checksums`.
 """
 
-from __future__ import annotations
-
-import argparse
 import hashlib
 import resource
 import shlex
@@ -31,7 +28,7 @@ import torch
 import transformers
 import yaml
 
-from benchmarks.common import ROOT, read_options
+from benchmarks.common import ROOT, new_parser, read_options
 from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.cli.train import script_command
 from hf_lecture_models.data.files import find_file
@@ -243,7 +240,7 @@ def write_checksums(out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument(
         "out", nargs="?", type=Path, metavar="OUT", help="folder of the models; new, or of an earlier run"
     )

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """How a figure grows with the length of the text: its slope on logarithmic axes, and where two lines cross."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping

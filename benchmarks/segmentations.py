@@ -13,19 +13,16 @@
 About 14 CPU minutes of one thread. CPU seconds are of this process.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from benchmarks.common import data_folder, read_options, refuse_stopped, timed, write_results
+from benchmarks.common import new_parser, read_options, refuse_stopped, timed, wikitext, write_results
 from hf_lecture_models import BpeTokenizer, NGramForCausalLM, UnigramTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
-from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus
 
 VOCABULARY = 4_000
 NETWORK = {"model_type": "lecture_recurrent", "cell_type": "lstm", "hidden_size": 128, "dropout": 0.1}
@@ -111,7 +108,7 @@ def measure_marginal(texts: Texts, orders: tuple[int, ...]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument(
         "--parts", default=",".join(PARTS), help="some of pieces,sampling,marginal: recorded by another name alone"
     )
@@ -122,8 +119,7 @@ def main() -> None:
     options = read_options(parser)
     if unknown := set(options.parts.split(",")) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
-    folder = data_folder() / "wikitext-2"
-    texts = {name: list(read_texts(folder / f"{name}.txt"))[: options.lines] for name in ("train", "valid", "test")}
+    texts = {name: wikitext(name)[: options.lines] for name in ("train", "valid", "test")}
     measures = {
         "pieces": lambda: measure_pieces(texts),
         "sampling": lambda: measure_sampling(texts, options.few, options.epochs, [0.2]),

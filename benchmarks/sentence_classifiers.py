@@ -13,9 +13,6 @@ sentence i rightly, the test statistic is |mean(a_i - b_i)|, and the p-value is 
 that p is never 0 (Phipson and Smyth 2010).
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -25,14 +22,21 @@ from typing import Any
 import numpy as np
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import ROOT, commit, read_options, refuse_stopped, write_results
-from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.text_classification import (
-    TextClassification,
-    TextClassificationRecipe,
+from benchmarks.common import (
+    ROOT,
+    commit,
+    markdown_table,
+    mean_and_error,
+    new_parser,
+    read_options,
+    read_results,
+    refuse_stopped,
+    write_results,
 )
+from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
-RECIPES, RESULTS = ROOT / "training" / "recipes", ROOT / "benchmarks" / "results" / "sentence_classifiers.json"
+RECIPES = ROOT / "training" / "recipes"
 SEEDS = (0, 1, 2)
 BASELINE = "bag of words"
 # Title -> recipe, and what is said otherwise.
@@ -103,13 +107,12 @@ def run(
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """A row: mean and standard error over the seeds."""
-    accuracies = np.array([one["test"] for one in runs])
+    accuracies = [one["test"] for one in runs]
     return {
         "parameters": runs[0]["parameters"],
         "sentences": runs[0]["sentences"],
-        "test": accuracies.tolist(),
-        "mean": float(accuracies.mean()),
-        "standard_error": float(accuracies.std(ddof=1) / len(runs) ** 0.5),
+        "test": accuracies,
+        **mean_and_error(accuracies),
         "validation_mean": float(np.mean([one["validation"] for one in runs])),
         "step_cpu_seconds": round(float(np.mean([one["step_cpu_seconds"] for one in runs])), 1),
         "right": [one["right"] for one in runs],
@@ -131,15 +134,13 @@ def _bits(right: str, sentences: int) -> np.ndarray:
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = [
-        "| classifier | parameters | CPU seconds | test accuracy, each seed | mean ± standard error |",
-        "|---" * 5 + "|",
-    ]
+    heads = ["classifier", "parameters", "CPU seconds", "test accuracy, each seed", "mean ± standard error"]
+    lines = []
     for title, row in rows.items():
         seeds = ", ".join(f"{100 * accuracy:.1f}" for accuracy in row["test"])
         mean = f"{100 * row['mean']:.1f} ± {100 * row['standard_error']:.1f}"
-        lines.append(f"| {title} | {row['parameters']:,} | {row['step_cpu_seconds']:.0f} | {seeds} | {mean} |")
-    return "\n".join(lines)
+        lines.append([title, f"{row['parameters']:,}", f"{row['step_cpu_seconds']:.0f}", seeds, mean])
+    return markdown_table(heads, lines)
 
 
 def sentence(title: str, other: str, found: Mapping[str, float]) -> str:
@@ -149,7 +150,7 @@ def sentence(title: str, other: str, found: Mapping[str, float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="name of a recipe, without .yaml; or a title")
     parser.add_argument("--output", type=Path, default=Path("sentence_classifiers"), help="folder for the models")
     arguments = read_options(parser)
@@ -157,7 +158,7 @@ def main() -> None:
     if unknown := [name for name in arguments.recipes if name not in known]:
         parser.error(f"there is no recipe {unknown[0]} in {RECIPES.relative_to(ROOT)}")
     disable_progress_bar()
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]["rows"] if RESULTS.is_file() else {}
+    rows = read_results("sentence_classifiers", {"rows": {}})["rows"]
     asked = {name: CLASSIFIERS.get(name, (name, {})) for name in arguments.recipes} or CLASSIFIERS
     for title, (recipe_name, changes) in asked.items():
         slug = title.replace(",", "").replace(" ", "_")

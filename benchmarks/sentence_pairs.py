@@ -9,13 +9,9 @@ often the phrases that decide occur in the training text, as whole words.
     python -m benchmarks.sentence_pairs [--model FOLDER]      # FOLDER: any causal LM in place of the English 5-gram
 """
 
-from __future__ import annotations
-
-import argparse
-
 from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
-from benchmarks.common import data_folder, read_options, write_results
+from benchmarks.common import data_folder, new_parser, read_options, wikitext, write_results
 from hf_lecture_models import CharTokenizer, NGramForCausalLM, WordTokenizer
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -66,18 +62,18 @@ def occurrences(texts: list[str], phrase: str) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument("--model", help="a causal LM's folder, in place of the English 5-gram")
     arguments = read_options(parser)
-    wikitext = list(read_texts(data_folder() / "wikitext-2" / "train.txt"))
+    texts = wikitext("train")
     captions = list(read_texts(data_folder() / "multi30k" / "train.fr.txt"))
     if arguments.model:
         english = AutoModelForCausalLM.from_pretrained(arguments.model), AutoTokenizer.from_pretrained(arguments.model)
     else:
-        english = fit_words(wikitext)
+        english = fit_words(texts)
     rows = [
         *rank(arguments.model or "words of WikiText-2, 5-gram", *english, ENGLISH),
-        *rank("characters of WikiText-2, 6-gram", *fit_characters(wikitext), ENGLISH),
+        *rank("characters of WikiText-2, 6-gram", *fit_characters(texts), ENGLISH),
         *rank("words of all captions, 5-gram", *fit_words(captions), FRENCH),
         *rank(f"characters of {CAPTIONS:,} captions, 6-gram", *fit_characters(captions[:CAPTIONS]), FRENCH),
         *rank(f"characters of all {len(captions):,} captions, 6-gram", *fit_characters(captions), FRENCH),
@@ -86,7 +82,7 @@ def main() -> None:
         sign = ">" if row["agrees"] else "=" if row["log_prob_better"] == row["log_prob_worse"] else "<"
         print(f"{row['log_prob_better']:8.2f} {sign} {row['log_prob_worse']:8.2f}   {row['better']} | {row['worse']}")
         print(f"{'':22}{row['model']}{'; unknown: ' if row['unknown'] else ''}{', '.join(row['unknown'])}")
-    counts = {phrase: occurrences(wikitext, phrase) for phrase in PHRASES}
+    counts = {phrase: occurrences(texts, phrase) for phrase in PHRASES}
     print("in WikiText-2's training text:", ", ".join(f"{phrase} {count}" for phrase, count in counts.items()))
     write_results("sentence_pairs", {"pairs": rows, "occurrences": counts})
 

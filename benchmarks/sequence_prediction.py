@@ -8,15 +8,12 @@ The Gaussians are estimated here. Sunspots need statsmodels. Bits are code lengt
 sunspots are continuous and have none.
 """
 
-from __future__ import annotations
-
-import argparse
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, read_options, write_results
+from benchmarks.common import ROOT, check_trained_on_committed_code, new_parser, read_options, write_results
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.sequence_prediction import SequencePrediction, SequencePredictionRecipe
@@ -59,7 +56,7 @@ def measured(model: Any, recipe: SequencePredictionRecipe) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "runs")
     options = read_options(parser)
     torch.set_num_threads(1)

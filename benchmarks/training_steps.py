@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Timed training steps of models of equal shape, in turns: their seconds, the memory that they add, and ratios."""
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import statistics
@@ -13,6 +11,8 @@ from typing import Any
 
 import torch
 from torch import nn
+
+from benchmarks.common import read_options
 
 
 class Run:
@@ -92,8 +92,21 @@ def largest_kib() -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
-def add_options(parser: argparse.ArgumentParser, sizes: Mapping[str, int]) -> None:
-    """Add an option for each size, and `--device`, a GPU where there is one."""
+def read_shape(parser: argparse.ArgumentParser, sizes: Mapping[str, int]) -> tuple[argparse.Namespace, dict[str, Any]]:
+    """Return the options of a benchmark, and results that begin with its shape.
+
+    There is an option for each size, and `--device`, a GPU where there is one. A CPU computes with one thread.
+    """
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = read_options(parser)
+    if options.device == "cpu":
+        torch.set_num_threads(1)
+    return options, {"shape": {name: getattr(options, name) for name in (*sizes, "device")}}
+
+
+def note(results: dict[str, Any], key: str, figures: Mapping[str, Any]) -> None:
+    """Keep figures among the results, and print them."""
+    results[key] = figures
+    print(key, *(f"  {name}: {value}" for name, value in figures.items()), sep="\n", flush=True)

@@ -12,9 +12,6 @@
    rows of the same length, in turns: CPU seconds of the other over Transformer-XL's.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import check_trained_on_committed_code, data_folder, read_options, timed, write_results
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import (
     SelfAttentionConfig,
     SelfAttentionForCausalLM,
@@ -33,7 +30,6 @@ from hf_lecture_models import (
     evaluate_language_model,
 )
 from hf_lecture_models.evaluation.scoring import encode_stream
-from hf_lecture_models.tokenization.corpus import read_texts
 
 MEMORIES = (0, 16, 64, 256)
 WINDOWED, ROWS = 1000, 8
@@ -113,7 +109,7 @@ def training_steps(steps: int, bf16: bool) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=16)
     arguments = read_options(parser)
@@ -122,7 +118,7 @@ def main() -> None:
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(arguments.folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(arguments.folder)
-    texts = list(read_texts(data_folder() / "wikitext-2" / "test.txt"))
+    texts = wikitext("test")
     _, stream, _ = encode_stream(tokenizer, texts)
     results: dict[str, Any] = {"segment": model.config.segment_length, "trained_memory": model.config.mem_len}
     results["perplexity"] = perplexities(model, tokenizer, texts)

@@ -9,8 +9,6 @@ test sets. For each two models sacrebleu's paired bootstrap (Koehn 2004) gives t
 as large by chance. The picture of the record "translation" is docs/translation_lengths.svg.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -22,7 +20,6 @@ import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 from transformers import AutoModelForSeq2SeqLM
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from benchmarks.common import (
     ROOT,
@@ -30,13 +27,14 @@ from benchmarks.common import (
     commit,
     data_folder,
     is_committed,
+    new_parser,
     read_options,
     timed,
     write_results,
 )
 from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
 from hf_lecture_models.evaluation.translation import translate
-from hf_lecture_models.loading import load_model
+from hf_lecture_models.loading import be_quiet, load_model
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -185,7 +183,7 @@ def translate_all(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument(
         "models", nargs="+", type=name_and_folder, metavar="NAME=FOLDER", help=f"at most {len(COLOURS)}"
     )
@@ -195,8 +193,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="in place of that in docs, or of none")
     options = read_options(parser)
     folders = dict(options.models)
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     torch.set_num_threads(1)
     tests = read_tests(options.languages, options.sentences)
     models, translations = translate_all(folders, tests, options.dirty)

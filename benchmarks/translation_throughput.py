@@ -11,8 +11,6 @@ MarianMT's seconds over ours: above 1, ours is faster. CPU seconds of one thread
 is that of the recipe transformer_multi30k.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile
@@ -23,8 +21,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import MarianConfig, MarianMTModel
 
-from benchmarks.common import read_options, write_results
-from benchmarks.training_steps import add_options, clock, ratio
+from benchmarks.common import new_parser, write_results
+from benchmarks.training_steps import clock, ratio, read_shape
 from hf_lecture_models import LectureTransformerForConditionalGeneration
 from hf_lecture_models.batches.label_smoothing import smoothed_loss
 
@@ -145,15 +143,12 @@ def figures(seconds: dict[str, list[float]], tokens: float) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     sizes = {"batch_tokens": 2048, "length": 16, "new_tokens": 16, "steps": 8, "repeats": 5}
-    add_options(parser, sizes)
     parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 16], help="sources at once in beam search")
-    options = read_options(parser)
-    if options.device == "cpu":
-        torch.set_num_threads(1)
-    results: dict[str, Any] = {"shape": {name: getattr(options, name) for name in (*sizes, "device")}, "sizes": SIZES}
+    options, results = read_shape(parser, sizes)
+    results["sizes"] = SIZES
     for size in options.sizes:
         for precision in ("float32", "bf16 autocast"):
             for smoothed in (False, True):

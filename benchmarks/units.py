@@ -18,9 +18,6 @@ as it is and once with typing errors.
   the training sentences: precision, recall and F1 of the pieces' inner boundaries, Morfessor's taken as right.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import string
 import tempfile
@@ -37,14 +34,13 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import ROOT, data_folder, read_options, refuse_stopped, write_results
+from benchmarks.common import data_folder, new_parser, read_options, read_results, refuse_stopped, write_results
 from hf_lecture_models import UnigramTokenizer
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.image_classification import ImageClassification, ImageClassificationRecipe
 from hf_lecture_models.tasks.task import Task
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
 
-RESULTS = ROOT / "benchmarks" / "results" / "units.json"
 FONT_SIZE, LINE_PIXELS, LINES = 8, 10, 13
 SIDE = LINE_PIXELS * LINES
 TYPOS = 0.1
@@ -222,7 +218,7 @@ EXAMPLES = ("unforgettable", "filmmakers", "heartbreaking", "predictable", "disa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=150.0, help="CPU seconds of each training")
     parser.add_argument("--only", nargs="*", default=list(UNITS), choices=UNITS, help="the units to measure")
     options = read_options(parser)
@@ -230,7 +226,7 @@ def main() -> None:
     rows = {part: read(part) for part in ("train", "dev", "test")}
     began = time.process_time()
     morphs = learn_morphs(rows["train"].columns["text"])
-    results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))["results"] if RESULTS.is_file() else {}
+    results: dict[str, Any] = read_results("units", {})
     results |= {"seconds": options.seconds, "test_sentences": len(rows["test"])}
     results["boundaries"] = boundaries(rows["train"].columns["text"], morphs)
     results["boundaries"]["morfessor_cpu_seconds"] = round(time.process_time() - began, 1)

@@ -17,8 +17,6 @@ as many epochs, then trained by the same recipe. Test images are looked at once,
 What is finished in RUNS is not trained again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics
@@ -35,11 +33,11 @@ from benchmarks.common import (
     check_trained_on_committed_code,
     data_folder,
     keep_freed_memory,
-    read_options,
+    new_parser,
     refuse_stopped,
     write_results,
 )
-from benchmarks.training_steps import Run, add_options, ratio, take_turns, warm_up_of
+from benchmarks.training_steps import Run, note, ratio, read_shape, take_turns, warm_up_of
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, LectureViTForMaskedImageModeling
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.image_classification import ImageClassification
@@ -103,17 +101,13 @@ def _batch(shape: argparse.Namespace, masked: bool, seed: int) -> dict[str, torc
     return {name: tensor.to(shape.device) for name, tensor in {"pixel_values": images, **targets}.items()}
 
 
-def speed(shape: argparse.Namespace, sizes: dict[str, int]) -> None:
-    if shape.device == "cpu":
-        torch.set_num_threads(1)
-    results: dict[str, Any] = {"shape": {name: getattr(shape, name) for name in (*sizes, "device")}}
+def speed(shape: argparse.Namespace, results: dict[str, Any]) -> None:
     for kept in (False, True) if shape.device == "cpu" else (False,):
         if kept:
             keep_freed_memory()
         for precision, masked in [(precision, masked) for masked in (False, True) for precision in shape.precision]:
             key = "masked images, " * masked + precision + (", freed memory kept" if kept else "")
-            results[key] = measure_speed(shape, precision != "float32", masked)
-            print(key, *(f"  {name}: {value}" for name, value in results[key].items()), sep="\n", flush=True)
+            note(results, key, measure_speed(shape, precision != "float32", masked))
     write_results("vit_speed", results)
 
 
@@ -163,16 +157,15 @@ def _trained(task: Any, recipe: Any, folder: Path, prefix: str, dirty: bool) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("part", choices=("speed", "accuracy"))
     sizes = {"image_size": 32, "patch_size": 4, "hidden_size": 192, "layers": 6, "heads": 6, "batch": 32, "steps": 8}
-    add_options(parser, sizes)
     parser.add_argument("--precision", nargs="*", default=["float32", "bf16 autocast"])
     parser.add_argument("--folder", default="runs/vit", help="accuracy: where the trained models go")
     parser.add_argument("--max_steps", type=int, default=0, help="accuracy: steps of each training, to try it")
-    options = read_options(parser)
+    options, results = read_shape(parser, sizes)
     if options.part == "speed":
-        speed(options, sizes)
+        speed(options, results)
     else:
         accuracy(options)
 

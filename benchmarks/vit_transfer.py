@@ -9,20 +9,17 @@ it learns the even classes from a few images, by the same recipe, `vit_fashion_m
 other images too. The weights after the last step are measured on the test images of the even classes.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from benchmarks.common import ROOT, data_folder, read_options, refuse_stopped, write_results
+from benchmarks.common import ROOT, data_folder, mean_and_error, new_parser, read_options, refuse_stopped, write_results
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.loading import be_quiet
 from hf_lecture_models.tasks.image_classification import ImageClassification
 from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
 
@@ -68,14 +65,13 @@ def _train(task: Any, recipe: Any, data: Rows, folder: Path) -> tuple[Any, float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--images", type=int, default=1000, help="images of the even classes to learn from")
     parser.add_argument("--max_steps", type=int, default=0, help="steps of each training, to try it")
     parser.add_argument("--output", type=Path, default=Path("runs/vit_transfer"), help="folder for the models")
     options = read_options(parser)
     data_folder()
-    disable_progress_bar()
-    set_verbosity_error()
+    be_quiet()
     task = ImageClassification()
     recipe = load_recipe(ROOT / "training/recipes/vit_fashion_mnist.yaml", recipe_class=task.recipe_class)
     recipe = replace(recipe, validation_share=0.0, evaluate_every=0, max_steps=options.max_steps)
@@ -102,10 +98,8 @@ def main() -> None:
             (model, processor), seconds = _train(task, replace(own, seed=seed), _chosen(to_learn, few), run)
             found["accuracy"].append(task.evaluate(model, processor, test, own)["accuracy"])
             found["CPU seconds"] = round(seconds)
-        values = np.array(found["accuracy"])
-        found |= {"mean": float(values.mean()), "standard_error": float(values.std(ddof=1) / len(SEEDS) ** 0.5)}
-        results[start] = found
-        print(start, found, flush=True)
+        results[start] = found | mean_and_error(found["accuracy"])
+        print(start, results[start], flush=True)
     write_results("vit_transfer", results)
 
 

@@ -8,13 +8,10 @@ words. All models count one `</s>` per line. The networks read the lines as one 
 line, so for it the stream is the same as each line alone.
 """
 
-from __future__ import annotations
-
-import json
 import math
 from typing import Any
 
-from benchmarks.common import ROOT
+from benchmarks.common import ROOT, markdown_table, read_results
 from hf_lecture_models.analysis.comparison_chart import save_comparison
 
 COLUMNS = ["model", "tokens of training", "CPU minutes", "test word perplexity", "test bits per byte"]
@@ -27,12 +24,6 @@ NETWORKS = {
     "self-attention, BPE 8 k": "self_attention_bpe_wikitext2",
     "GPT-1's blocks (post-LN), BPE 8 k": "gpt1_wikitext2",
 }
-
-
-def read_results(name: str) -> dict[str, Any]:
-    """The results in benchmarks/results/NAME.json."""
-    path = ROOT / "benchmarks" / "results" / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["results"]
 
 
 def ngram_results(order: int) -> dict[str, Any]:
@@ -90,9 +81,7 @@ def make_rows() -> list[list[str]]:
 
 
 def main() -> None:
-    rows = make_rows()
-    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
-    print("\n".join("| " + " | ".join(row) + " |" for row in rows))
+    print(markdown_table(COLUMNS, make_rows()))
     models = [drawn_ngram(*item) for item in NGRAMS.items()] + [drawn(*item) for item in NETWORKS.items()]
     save_comparison(models, ROOT / "docs" / "wikitext2.png", title="WikiText-2, one CPU thread")
 

@@ -17,9 +17,6 @@ same loss" are gensim's over ours, of the shortest run whose loss is at most 0.1
 (WordSim-353, SimLex-999, MEN) and analogies (questions-words) are measured as in `analysis/word_tests.py`, for both.
 """
 
-from __future__ import annotations
-
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +25,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.common import ROOT, data_folder, read_options, timed, write_results
+from benchmarks.common import ROOT, data_folder, new_parser, read_options, timed, write_results
 from hf_lecture_models.analysis.word_tests import read_analogies, read_word_pairs, word_analogies, word_similarity
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.word_vectors import WordVectors, WordVectorsRecipe
@@ -137,7 +134,7 @@ def compare(architecture: str, repeats: int, scale: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="of the epochs, to try it")
     options = read_options(parser)

@@ -13,15 +13,12 @@ three seeds and three inputs:
 A run that was cut off goes on after the last model that it finished.
 """
 
-from __future__ import annotations
-
-import argparse
 from pathlib import Path
 from typing import Any
 
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import check_trained_on_committed_code, read_options, write_results
+from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, write_results
 from benchmarks.sentence_classifiers import SEEDS, compare, run, summary
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 
@@ -40,7 +37,7 @@ def prepare(model: Any, tokenizer: Any, inputs: str, vectors: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("vectors", metavar="VECTORS", help="folder of a trained Word2VecForPreTraining")
     parser.add_argument("--output", type=Path, default=Path("word_vector_inputs"), help="folder for the models")
     options = read_options(parser)

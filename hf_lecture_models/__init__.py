@@ -11,11 +11,7 @@ from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.io.optional_packages import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.models.bag_of_words import (
-    BagOfWordsConfig,
-    BagOfWordsForSequenceClassification,
-    BagOfWordsModel,
-)
+from hf_lecture_models.models.bag_of_words import BagOfWordsConfig, BagOfWordsForSequenceClassification, BagOfWordsModel
 from hf_lecture_models.models.bert import (
     LectureBertConfig,
     LectureBertForMaskedLM,

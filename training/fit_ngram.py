@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Estimate and measure an n-gram language model by a recipe.
 
     python training/fit_ngram.py [RECIPE.yaml] [--name value ...]

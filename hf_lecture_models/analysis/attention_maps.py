@@ -8,8 +8,6 @@ and heads are counted from one: layer 4, head 2 is what transformers has at `att
 A weight shows where a head reads, not what it reads there: that may be little, or a vector of zeros.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

@@ -18,8 +18,6 @@ descends from L to l+1 (R:391 does not say); what is ∂u_l/∂θ = 0 there hold
 ∂loss/∂u_l is returned too; the state of an LSTM is (h, c), and c has a recursion of its own (R:662 leaves it out).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ so that it vanishes or explodes with L, as it does through time (`analysis/gradi
 connections or norms prevent it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain

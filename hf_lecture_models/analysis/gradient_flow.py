@@ -12,8 +12,6 @@ Bengio, Simard and Frasconi 1994). In self-attention every u_l is one step away 
 |.| is Frobenius' norm, the root of the sum of the squares of the singular values.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from copy import deepcopy

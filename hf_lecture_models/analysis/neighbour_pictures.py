@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Nearest neighbours as pictures: the slide's table, and a map of the words. Needs matplotlib (extra `train`)."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

@@ -9,8 +9,6 @@ Special tokens and the word itself are left out by default, and rows of zeros, w
 cosine. Similarities that agree to twelve decimals are equal: the lower id comes first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

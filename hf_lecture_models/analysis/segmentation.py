@@ -7,8 +7,6 @@ that begins the word, then the longest that goes on. A unigram model (Y:402; Kud
 word a probability, and takes the most probable one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence

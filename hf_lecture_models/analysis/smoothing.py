@@ -5,8 +5,6 @@ Relative frequencies give all probability to the words that were seen after the 
 takes a part of it, and gives that to words that were seen after a shorter context, and to all others.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

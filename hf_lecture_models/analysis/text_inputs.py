@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Encode one text, or a pair, for attention maps and gradients."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any

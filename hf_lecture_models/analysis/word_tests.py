@@ -9,8 +9,6 @@ A pair or question with a word that the vocabulary lacks, or that has a vector o
 the number of those that were asked.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Mapping, Sequence

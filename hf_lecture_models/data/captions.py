@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Images with captions: folders with a `metadata.csv`, tables, data sets, or images with templated captions.
 
 Rows have the columns `image`, the path of a file or the pixels themselves, and `text`, the caption.

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The images and classes of a recipe: folders, IDX files, tables, data sets, or scikit-learn's digits.
 
 Rows have the columns `image`, the path of a file or the pixels themselves, and `label`. All images are decoded and

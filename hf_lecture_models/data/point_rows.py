@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Sequences of points: JSON lines, `.npz` files, sunspots, digits by rows, or curves that are drawn.
 
 Rows have the column `points`, an array (points, numbers), and `given`, how many of the first points a model reads but

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Rows of texts with places of words to predict: drawn by `data/synthetic_texts.py`, or read from files."""
 
 from dataclasses import dataclass

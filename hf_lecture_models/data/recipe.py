@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The data fields of recipes: rows written into the recipe, local files, or the Hub at a pinned revision."""
 
 from collections.abc import Sequence

@@ -12,12 +12,7 @@ from weakref import WeakKeyDictionary
 
 from hf_lecture_models.demo.answers import LoadedModel, checked_text
 from hf_lecture_models.demo.examples import GAP
-from hf_lecture_models.demo.head_rendering import (
-    render_answer,
-    render_classes,
-    render_fillings,
-    render_tags,
-)
+from hf_lecture_models.demo.head_rendering import render_answer, render_classes, render_fillings, render_tags
 from hf_lecture_models.demo.images import data_url, decoded_image
 from hf_lecture_models.tasks.inputs import TooManyTokensError
 from hf_lecture_models.tasks.prediction import Predictor

@@ -18,26 +18,12 @@ from hf_lecture_models.demo import rendering
 from hf_lecture_models.demo.answers import LoadedModel
 from hf_lecture_models.demo.fields import add_html
 from hf_lecture_models.demo.guard import Guard
-from hf_lecture_models.demo.head_tabs import (
-    answer_tab,
-    classify_tab,
-    fill_tab,
-    images_tab,
-    neighbours_tab,
-    tag_tab,
-)
+from hf_lecture_models.demo.head_tabs import answer_tab, classify_tab, fill_tab, images_tab, neighbours_tab, tag_tab
 from hf_lecture_models.demo.heads import head_of
 from hf_lecture_models.demo.inside import has_word_vectors
 from hf_lecture_models.demo.inside_tabs import inside_tabs
 from hf_lecture_models.demo.style import CSS, THEME
-from hf_lecture_models.demo.text_tabs import (
-    caption_tab,
-    compare_tab,
-    continue_tab,
-    draw_tab,
-    rank_tab,
-    translate_tab,
-)
+from hf_lecture_models.demo.text_tabs import caption_tab, compare_tab, continue_tab, draw_tab, rank_tab, translate_tab
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
 from hf_lecture_models.loading import load_model, short_name
 

@@ -6,8 +6,6 @@ source word and the mean over the tokens of a target word, so each row adds up t
 one. This file travels with exported models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -5,8 +5,6 @@ The weights of a token are those of the position that predicts it: the position 
 decoder reads the image with to choose it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

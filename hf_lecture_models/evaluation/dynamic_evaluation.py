@@ -16,8 +16,6 @@ Deviations:
 - The batches of R are pieces of the training text, each read from a zero state; the loss is the mean over a batch.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -12,8 +12,6 @@ not seen.
 Deviation: of equally probable candidates half count as more probable.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ which BERT does not give, because the factors condition on each other. It ranks 
 a probability. A word of several tokens gets too much of it, since the model sees the word's other tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ it, such as length and frequency, with and without surprisal. The gain is the di
 give to words that they were not fitted on, in nats per word.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import os

@@ -6,8 +6,6 @@ far back the gain reaches shows how far the model looks. Only scores are needed,
 compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

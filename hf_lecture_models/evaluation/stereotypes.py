@@ -15,8 +15,6 @@ A pair counts 1 where the more stereotyping sentence has the larger sum, 1/2 whe
 Deviation: the authors' program rounds the sums to three digits and counts equal ones as 0.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

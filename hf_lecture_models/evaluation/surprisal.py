@@ -5,8 +5,6 @@ A causal language model gives the probability of a piece after the text before i
 of masked words gives the probability of a piece between all others (`pseudo_likelihood`), and none to the text's end.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

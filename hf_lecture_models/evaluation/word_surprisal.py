@@ -8,8 +8,6 @@ do, the blank before a word is paid by the word, and that the word ends is paid 
 here, so that the words and the end add up to -log2 of the probability of the text.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import dataclass

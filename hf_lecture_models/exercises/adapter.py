@@ -6,8 +6,6 @@ Two exercises are answered by torch and transformers, as the models are: the gra
 autograd's of `torch.nn.LayerNorm`, and beam search is `generate()` of a language model.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Exercises on the Transformer: attention, layer normalisation, relative positions, linear attention."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Check an answer to an exercise: values, gradients, inputs left as they were; and find the slip that it made."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import itertools

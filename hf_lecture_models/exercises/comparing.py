@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Compare what a function returned with what is right, and say where they first differ and by how much."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from numbers import Real

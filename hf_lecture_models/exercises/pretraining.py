@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Exercises on training without labels: an update of skip-gram, and BERT's masked tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

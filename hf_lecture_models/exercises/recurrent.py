@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Exercises on recurrent networks: the LSTM cell, and back-propagation through time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

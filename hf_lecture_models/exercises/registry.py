@@ -1,16 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The twelve exercises in the order of the lectures, and the file with their blank functions."""
 
-from __future__ import annotations
-
 import inspect
 
-from hf_lecture_models.exercises.attention import (
-    ATTENTION,
-    LAYER_NORM_GRADIENT,
-    LINEAR_ATTENTION_STEP,
-    RELATIVE_SHIFT,
-)
+from hf_lecture_models.exercises.attention import ATTENTION, LAYER_NORM_GRADIENT, LINEAR_ATTENTION_STEP, RELATIVE_SHIFT
 from hf_lecture_models.exercises.exercise import Exercise
 from hf_lecture_models.exercises.pretraining import MASK_TOKENS, SKIP_GRAM_UPDATE
 from hf_lecture_models.exercises.recurrent import BACKPROPAGATION_THROUGH_TIME, LSTM_CELL

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Run a file of answers in this process, and say where in that file an error arose."""
 
-from __future__ import annotations
-
 import inspect
 import runpy
 import sys

@@ -9,8 +9,6 @@ Approximation of Long-Span Language Models for LVCSR, 2011):
     mixed = NGramForCausalLM.interpolate([ngram_of_the_corpus, distilled], tokenizer, held_out)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@
 Both are products of a recorded time and assumed constants; nothing is measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

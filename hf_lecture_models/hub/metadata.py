@@ -5,8 +5,6 @@ A field that would need a guess is left out: a data set or a base model without 
 not stated.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

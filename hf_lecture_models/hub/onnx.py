@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Write a model of texts or of images, with any head, as one ONNX file, which other runtimes and languages run."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import logging

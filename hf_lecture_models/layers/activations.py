@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The activation functions of slide R:874-890."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -11,8 +11,6 @@ S = C_0 and clusters C_1, C_2, ... A word w of C_i has a vector E_i[w] of width 
 words, and P is left out where it would not change the width.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

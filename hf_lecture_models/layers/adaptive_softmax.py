@@ -13,8 +13,6 @@ Deviations: the first softmax has a bias, as the plain output layer has; the clu
 (`torch.nn.AdaptiveLogSoftmaxWithLoss` with `head_bias=True`). Where the cuts are is not optimised for the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

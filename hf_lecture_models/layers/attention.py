@@ -16,8 +16,6 @@ There are three kinds. Causal self-attention: s ≤ t. Bidirectional self-attent
 are those of another sequence, the source (`layers/cross_attention.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 

@@ -11,8 +11,6 @@
     dropout: dropout probability of the weights in this call, 0 where the model is not training.
 """
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

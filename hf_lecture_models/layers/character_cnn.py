@@ -10,8 +10,6 @@ al. 2018). With the vectors e_1 ... e_m of a word's characters and, for each wid
 the word's vector is all x_w side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

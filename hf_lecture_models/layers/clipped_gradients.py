@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Losses whose gradients with respect to a network's outputs are clipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -9,8 +9,6 @@ torch's kernels do not clip. So the written-out cell runs if a bound is given, a
 same weights, and give the same outputs as long as nothing exceeds the bounds.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

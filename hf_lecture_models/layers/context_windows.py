@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The last words before each prediction, side by side: the input of a model of fixed order."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@
 2017, 3.2.3). `SourceQueryKeyAttention`: queries and keys of the source, values of the target (Nguyen, slides N s44-46).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Random numbers that are drawn once, when a layer is built, and saved with its weights."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

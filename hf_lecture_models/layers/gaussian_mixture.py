@@ -20,8 +20,6 @@ from x_i - h/2 to x_i + h/2, given the centres of the cells before it,
 which sums to 1 over the grid, so that -log_2 P(x) is the length of a code.
 """
 
-from __future__ import annotations
-
 import math
 from copy import copy
 from typing import Self

@@ -6,8 +6,6 @@ text so far is long. Here a copy is made only when all places are used, and then
 O(n) in all. Reordering beams, before each token, is a copy anyway: it leaves one spare place, for that token.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -15,8 +15,6 @@ is larger, N(i) has what is near enough in this order. It costs O(T b h²). A so
 token moves earlier ones to other chunks. So the causal form computes all scores and hides those outside of N(i), T².
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

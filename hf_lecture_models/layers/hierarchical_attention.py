@@ -10,8 +10,6 @@ The causal form has only the j ≤ i and the blocks before B(i), which are compl
 for b = √T, where it is O(T^1.5). With one block it is full attention.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

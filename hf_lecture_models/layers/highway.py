@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """A layer that changes a gated share of its input (Srivastava, Greff & Schmidhuber, "Highway networks", 2015)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Tokens as numbers: the codings τ of slides R:76-97, and texts of any length as vectors of one length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

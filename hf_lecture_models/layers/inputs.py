@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Checks of a model's inputs, ids or vectors, and masks of their real tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """A learned mix of all layers, for prediction (slide Y:563) and as the input of another model (slide R:727)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -12,8 +12,6 @@ with the state (S, z). T tokens cost O(T), and generation needs the state only. 
 computed at once: those of the same chunk by scores, those before by the state at its beginning.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

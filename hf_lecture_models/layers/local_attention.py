@@ -10,8 +10,6 @@ and the sentinels themselves see all tokens (`layers/sentinels.py`). The causal 
 O(T (w + g)): queries in blocks of w are compared with their own block and its neighbours.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -9,8 +9,6 @@ Each row of E K is a mixture of keys from the whole text, so there is no causal 
 place, so texts have at most n tokens. T tokens cost O(T k). E and F are shared by the heads, not by the layers.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

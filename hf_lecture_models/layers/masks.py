@@ -17,8 +17,6 @@ The functions take an `implementation` ("eager", "sdpa", "flex_attention", ...) 
 (0 = may attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -21,8 +21,6 @@ q is the unigram distribution of the training text with each count raised by one
 Deviations: the biases start at ln q, with which exp(s) sums to 1 where W h = 0.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

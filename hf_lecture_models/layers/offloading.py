@@ -5,8 +5,6 @@ accelerate keeps the weights of an offloaded model (`device_map`, `cpu_offload`,
 hook on each module loads them before its `forward`, and releases them afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, TypeVar

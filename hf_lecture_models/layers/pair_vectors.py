@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pairs of texts that are read separately: their rows, and one vector of both from the vector of each (slide Y:462)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -10,8 +10,6 @@ and orthogonal to each other in groups of head_dim,
 The ω are drawn when the layer is built and saved. Sums and state are those of `layers/linear_attention.py`.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

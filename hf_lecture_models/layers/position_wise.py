@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The position-wise feed-forward network (Vaswani et al. 2017, section 3.3; slides R:860-890, Y:514)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

@@ -12,8 +12,6 @@ It returns the input of the first layer, (batch, seq, hidden), and the bias that
 scores, (batch or 1, heads, seq, keys), or None.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The points before each point of a sequence, with padding anywhere, and carried from call to call."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -11,8 +11,6 @@ V and c have one row for each cluster, whose slots come after the short list in 
 has a bias, unlike in `layers/adaptive_softmax.py` and `torch.nn.AdaptiveLogSoftmaxWithLoss`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
 from typing import Any

@@ -11,8 +11,6 @@ T tokens cost O(T (w + g + r w)). In transformers' Big Bird the blocks are drawn
 takes block 0 for all of them; here training and evaluation have the same pattern.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import torch

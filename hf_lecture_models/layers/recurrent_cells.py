@@ -6,8 +6,6 @@ to the state after it. `unroll` applies a cell along a sequence. The models run 
 only in exported models; `cell_from_kernel` returns the cell that computes the same as a kernel.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

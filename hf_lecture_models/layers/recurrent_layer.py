@@ -6,8 +6,6 @@ leaves the state unchanged. Without padding the kernel gets the batch as it is; 
 cell replaces the kernel.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import partial

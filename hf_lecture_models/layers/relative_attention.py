@@ -11,8 +11,6 @@ states h_i of a segment, h~ = [m; h] after its memory m, and the distance i - j 
 u and v say how much a key, and how much a distance, counts for any query. R_p is a vector of sines and cosines.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

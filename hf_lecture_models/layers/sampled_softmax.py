@@ -13,8 +13,6 @@ words, so that the loss becomes the softmax's as k grows.
 Deviations: TensorFlow's function, which trained ELMo, divides exp s(target) by k q(target) too.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

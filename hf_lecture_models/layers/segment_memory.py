@@ -6,8 +6,6 @@ a row has had fewer tokens, the places before are not real. So the distance from
 same whatever padding a batch had.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -9,8 +9,6 @@ the sentinels' own attention has matrices of its own: with q°, k°, v° from th
 while the other tokens attend to a sentinel by its ordinary key and value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

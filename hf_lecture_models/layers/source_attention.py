@@ -6,8 +6,6 @@ Luong, Pham & Manning, "Effective approaches to attention-based neural machine t
 Goodfellow et al., "Maxout networks", ICML 2013. `layers/attention.py` has the Transformer's attention.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

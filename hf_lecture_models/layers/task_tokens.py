@@ -4,8 +4,6 @@
 A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al. 2018, section 3.3; slide R:1087).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@
 Devlin et al., "BERT: pre-training of deep bidirectional Transformers", 2018, section 3; slides R:958-993.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

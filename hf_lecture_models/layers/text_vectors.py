@@ -5,8 +5,6 @@ The functions take `states` (batch, seq, size) and `real` (batch, seq) bool, Fal
 zeros for a row of padding only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The position of each token in its text, for models with position encodings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -11,8 +11,6 @@ compositionality", NeurIPS 2013. With h the predicting vector and w the word,
 The second is -ln P(w | h) of a distribution over words; the first does not give a distribution.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Language models of both directions (ELMo): each word is predicted from those before it, and from those after it.
 
 A text is `<S> words </S>`. A text that is longer than a row is cut, and neighbouring rows share a word, so that each

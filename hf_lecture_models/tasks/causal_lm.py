@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Causal language models: texts as streams of tokens, each predicted from those before; measured by perplexity."""
 
 import inspect

@@ -23,12 +23,7 @@ from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
-from hf_lecture_models.tokenization.templates import (
-    TEMPLATES,
-    make_post_processor,
-    special_tokens_of,
-    template_name,
-)
+from hf_lecture_models.tokenization.templates import TEMPLATES, make_post_processor, special_tokens_of, template_name
 from hf_lecture_models.trainer.batches import Batches
 
 _SMALL = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}

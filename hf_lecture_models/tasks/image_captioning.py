@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Image captioning: a decoder writes a text about an image, by attention to its patches."""
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Masked images: a model predicts the pixels of masked patches (SimMIM), or their mean color (as the ViT paper)."""
 
 from dataclasses import dataclass, replace

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Masked language models (BERT): they predict masked words, and whether one segment of text follows another.
 
 The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mean over pairs. The training loop weights

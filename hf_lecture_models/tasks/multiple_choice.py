@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Multiple choice: a model chooses one of several continuations of a context.
 
 A model reads a pair of texts for each choice, the context and the choice, and gives it a score; the highest one wins.

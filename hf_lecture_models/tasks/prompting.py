@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Prompting: how often the answer that a causal language model finds best is right, with 0, 1 and 4 examples.
 
 `hf-lecture prompt` and `training/evaluate_prompting.py` both call `evaluate_prompting`.

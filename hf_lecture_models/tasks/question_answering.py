@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Questions answered by a part of a text, or left without an answer: SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018).
 
 Long texts are read in overlapping windows. In a window without the whole answer, the first and the last token of the

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The prediction of the next point of a sequence, by a density: pen strokes, series, rows of numbers.
 
 A joint Gaussian is estimated from all sequences in one step, whatever the recipe says of epochs and batches.

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Pre-training as text to text: an encoder-decoder writes the spans that were left out of a text (T5).
 
 `batches/spans.py` chooses the spans. The model is any encoder-decoder, also one of transformers.

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Synthetic recall: a model predicts words whose right continuation stands earlier in the text, or follows from it.
 
 Texts are drawn by `data/synthetic_texts.py`. A causal language model reads `<s>` and the text, and predicts each answer

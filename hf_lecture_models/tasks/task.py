@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """The base class of tasks: a task knows the data, models and measures that the training loop does not know."""
 
 import json

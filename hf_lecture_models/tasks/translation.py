@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Translation of sentences by any encoder-decoder (Sutskever et al. 2014, Bahdanau et al. 2015, Vaswani et al. 2017).
 
 Both languages share one subword vocabulary, unless `joint_vocabulary` is false. Then `target_tokenizer` is saved in a
@@ -19,12 +18,7 @@ from hf_lecture_models.batches.pairs import BatchesByTokens, PairCollator
 from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import Translation as Translated
-from hf_lecture_models.evaluation.translation import (
-    encode_sources,
-    start_of,
-    target_tokenizer_of,
-    translate_encoded,
-)
+from hf_lecture_models.evaluation.translation import encode_sources, start_of, target_tokenizer_of, translate_encoded
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures

@@ -1,5 +1,4 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-# ruff: noqa: RUF009  (setting() makes fields of a dataclass)
 """Word vectors (word2vec): a word is predicted from those around it, or those around it from the word.
 
 They are trained by hundreds of small updates a second (`tasks/word_updates.py`), with the recipes and checkpoints of

@@ -6,12 +6,7 @@ have the same items in the same order.
 """
 
 from hf_lecture_models.claims.methods.costs import growth_with_length, output_layer_share
-from hf_lecture_models.claims.methods.counts import (
-    ngram_log_prob,
-    possible_texts,
-    tokens_per_word,
-    unseen_ngrams,
-)
+from hf_lecture_models.claims.methods.counts import ngram_log_prob, possible_texts, tokens_per_word, unseen_ngrams
 from hf_lecture_models.claims.methods.filling import filled_texts
 from hf_lecture_models.claims.methods.fine_tuning import tokens_read
 from hf_lecture_models.claims.methods.gradients import remaining_gradient

@@ -5,8 +5,6 @@ No configuration can leave these parts out, so a model is changed after it was m
 norms too, though it does not use them, so that it is saved and loaded like any other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor, nn

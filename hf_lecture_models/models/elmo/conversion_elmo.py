@@ -9,8 +9,6 @@ Before an array is read, it is checked: it must be in the file itself, hold numb
 give.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,12 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """GPT-1, its language model and its heads for other tasks; official `openai-gpt` checkpoints load as they are."""
 
-from transformers import (
-    AutoModel,
-    AutoModelForCausalLM,
-    AutoModelForMultipleChoice,
-    AutoModelForSequenceClassification,
-)
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMultipleChoice, AutoModelForSequenceClassification
 
 from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register

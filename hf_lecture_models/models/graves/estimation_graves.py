@@ -1,8 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Estimating the joint Gaussian by maximum likelihood."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Deviations:
   buckets the scores q_t · k_s are not divided by √head_dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -28,10 +28,7 @@ from hf_lecture_models.layers.positions import (
 )
 from hf_lecture_models.layers.token_positions import bounded_positions
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig
-from hf_lecture_models.models.transformer.modeling_transformer_blocks import (
-    DECODER_BLOCKS,
-    ENCODER_BLOCKS,
-)
+from hf_lecture_models.models.transformer.modeling_transformer_blocks import DECODER_BLOCKS, ENCODER_BLOCKS
 
 ABSOLUTE_POSITIONS: dict[str, Callable[[LectureTransformerConfig], nn.Module]] = {
     # The word vectors that these get are multiplied by √d already, if they are to be.

@@ -6,8 +6,6 @@ are read without running what a file may name: `vocab.bin` by torch's own reader
 knows two classes of Python's dictionaries and no other.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 from collections import Counter, OrderedDict

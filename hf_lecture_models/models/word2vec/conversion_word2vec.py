@@ -5,8 +5,6 @@
 file does not have gets a vector of zeros, and is not written if its vector is still zero.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import warnings

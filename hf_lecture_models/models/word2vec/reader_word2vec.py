@@ -10,8 +10,6 @@ Memory is never allocated from an unchecked size: sizes that the file cannot hol
 data that was read.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re
