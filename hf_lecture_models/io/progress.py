@@ -9,6 +9,7 @@ environment, by the level ERROR of the logger "hf_lecture_models", or within `no
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import threading
@@ -30,15 +31,13 @@ _state = {"others_hidden": False, "off": 0}
 class ProgressBar(tqdm):
     """A bar of tqdm on a terminal; elsewhere a line after five seconds, and one every thirty seconds from then on.
 
-    A thread writes these lines where a single step takes longer.
-
     >>> [step for step in ProgressBar(["a", "b"], desc="counting")]
     ['a', 'b']
 
     Args:
         iterable, total, desc, unit, ...: as tqdm's.
         shown: False shows nothing.
-        delay: seconds without a report.
+        delay: seconds without a bar on a terminal.
     """
 
     disable: bool
@@ -46,86 +45,64 @@ class ProgressBar(tqdm):
     def __init__(
         self, iterable: Iterable[Any] | None = None, shown: bool = True, delay: float = FIRST_AFTER, **options: Any
     ) -> None:
-        self.on_terminal = sys.stderr.isatty()
-        self.written: float | None = None  # the count of the last line
-        if not self.on_terminal:
-            # Each line is as long as its text, and the clock is read at each update.
-            options |= {"mininterval": FIRST_AFTER, "miniters": 1, "ncols": 0}
-            delay = FIRST_AFTER
-        else:
+        self.on_terminal, self.closed = sys.stderr.isatty(), threading.Event()
+        self.written: int | None = None  # the count of the last line
+        if self.on_terminal:
             options = {"dynamic_ncols": True, "leave": None} | options
-        self.closed, self.written_at = threading.Event(), 0.0
+        else:
+            options["ncols"] = 0  # a line is as long as its text
+            delay = math.inf  # tqdm writes nothing: `watch` and `close` do
         super().__init__(iterable, file=sys.stderr, disable=not shown or is_switched_off(), delay=delay, **options)
         if not (self.on_terminal or self.disable):
             threading.Thread(target=watch, args=(weakref.ref(self), self.closed), daemon=True).start()
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the items, each counted after its turn."""
-        if self.disable:
-            yield from self.iterable
-            return
-        try:
+        with self:
             for item in self.iterable:
                 yield item
                 self.update()
-        finally:
-            self.close()
 
     def display(self, msg: str | None = None, pos: int | None = None) -> Any:
-        """Draw the bar, or write a line."""
-        if self.on_terminal:
-            return super().display(msg, pos)
-        self.mininterval, self.written, self.written_at = LINES_EVERY, self.n, self._time()
-        self.fp.write(f"{self!s}\n" if msg is None else f"{msg}\n")
-        self.fp.flush()
-        return True
-
-    def close(self) -> None:
-        """Show the end, if anything was shown before."""
-        if self.on_terminal or self.disable:
-            super().close()
-            return
-        self.closed.set()
-        with self.get_lock():
-            if self.written not in (None, self.n):
-                self.display()
-            self.disable = True
-        self._decr_instances(self)
-
-    def write_if_late(self) -> float:
-        """Write a line if none was written for thirty seconds, or ever; return the seconds until the next is due."""
-        with self.get_lock():
-            passed = LINES_EVERY if self.written is None else self._time() - self.written_at
-            if passed < LINES_EVERY:
-                return LINES_EVERY - passed
-            if not self.disable:
-                self.display()
-            return LINES_EVERY
+        """Draw the bar on a terminal."""
+        return self.on_terminal and super().display(msg, pos)
 
     def clear(self, nolock: bool = False) -> None:
-        """Remove the bar from the terminal; lines of a log stay."""
+        """Remove the bar from the terminal."""
         if self.on_terminal:
             super().clear(nolock)
 
+    def write_line(self) -> None:
+        """Write a line of a log."""
+        self.written = self.n
+        self.fp.write(f"{self!s}\n")
+        self.fp.flush()
+
+    def close(self) -> None:
+        """Show the end, if anything was shown before."""
+        self.closed.set()
+        with self.get_lock():
+            if self.written not in (None, self.n):
+                self.write_line()
+            super().close()
+
 
 def watch(reference: weakref.ref[ProgressBar], closed: threading.Event) -> None:
-    """Let a bar write its late lines, until it is closed or nobody uses it any more."""
+    """Write the lines of a bar when they are due, until it is closed or nobody uses it any more."""
     due = FIRST_AFTER
     while not closed.wait(due):
         bar = reference()
         if bar is None:
             return
-        due = bar.write_if_late()
+        with bar.get_lock():
+            if not closed.is_set():
+                bar.write_line()
+        due = LINES_EVERY
         del bar
 
 
 def is_switched_off() -> bool:
-    """Return True where the user wants no reports of progress.
-
-    >>> with no_progress():
-    ...     is_switched_off()
-    True
-    """
+    """Return True where the user wants no reports of progress."""
     if _state["off"] or any(os.environ.get(name, "").lower() in _ON for name in _SWITCHES):
         return True
     if logging.getLogger("hf_lecture_models").getEffectiveLevel() >= logging.ERROR:
@@ -141,7 +118,12 @@ def hide_other_bars() -> None:
 
 @contextmanager
 def no_progress(off: bool = True) -> Iterator[None]:
-    """Show no progress within the block, if `off`."""
+    """Show no progress within the block, if `off`.
+
+    >>> with no_progress():
+    ...     is_switched_off()
+    True
+    """
     _state["off"] += off
     try:
         yield

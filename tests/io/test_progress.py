@@ -3,10 +3,13 @@
 
 import io
 import logging
+import sys
 import threading
 import weakref
+from types import SimpleNamespace
 
 import pytest
+from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
 from hf_lecture_models.cli.io import line_chunks
@@ -18,13 +21,11 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 
 
 class Clock:
-    """Seconds, which pass by `tick` at each look."""
+    """Seconds, which the tests let pass."""
 
-    def __init__(self, tick=0.0):
-        self.now, self.tick = 1000.0, tick
+    now = 1000.0
 
     def __call__(self):
-        self.now += self.tick
         return self.now
 
 
@@ -45,13 +46,47 @@ def clock(monkeypatch):
         transformers_logging.disable_progress_bar()
 
 
+class Waiting:
+    """In place of the event that a bar is closed: seconds pass, in which the bar moves, and at last it is closed."""
+
+    def __init__(self, clock, times, bar=None):
+        self.clock, self.times, self.bar, self.waited = clock, times, bar, []
+
+    def wait(self, seconds):
+        self.clock.now += seconds
+        self.waited.append(seconds)
+        if self.bar is not None:
+            self.bar.update(seconds)
+        return self.is_set()
+
+    def is_set(self):
+        return len(self.waited) > self.times
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Every bar of a log writes its first line at once."""
+
+    class Thread:
+        def __init__(self, target, args, daemon):
+            self.bar = args[0]()
+
+        def start(self):
+            self.bar.write_line()
+
+    monkeypatch.setattr(progress.threading, "Thread", Thread)
+
+
 def run(clock, seconds, steps, **options):
     for _ in ProgressBar(range(steps), desc="counting", **options):
         clock.now += seconds
 
 
 def test_a_log_has_a_line_after_five_seconds_and_then_one_in_thirty(clock, capsys):
-    run(clock, 1.0, 100)
+    with ProgressBar(total=100, desc="counting") as bar:
+        progress.watch(weakref.ref(bar), waiting := Waiting(clock, 4, bar))
+        assert waiting.waited == [5.0, 30.0, 30.0, 30.0, 30.0]
+        bar.n = 100
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
@@ -59,31 +94,24 @@ def test_a_log_has_a_line_after_five_seconds_and_then_one_in_thirty(clock, capsy
     assert all(line.startswith("counting: ") and "\r" not in line for line in lines)
 
 
-class Waiting:
-    """In place of the event that a bar is closed: seconds pass, and at last it is."""
-
-    def __init__(self, clock, times):
-        self.clock, self.times, self.waited = clock, times, []
-
-    def wait(self, seconds):
-        self.clock.now += seconds
-        self.waited.append(seconds)
-        return len(self.waited) > self.times
-
-
-def test_a_log_has_lines_during_a_long_step(clock, capsys):
+def test_a_log_has_no_other_lines(clock, capsys):
     with ProgressBar(total=9, desc="counting") as bar:
-        progress.watch(weakref.ref(bar), Waiting(clock, 1))
-        clock.now -= 10  # 20 seconds after the first line
+        clock.now += 99
         bar.update(5)
-        assert capsys.readouterr().err.splitlines() == ["counting:   0% 0/9 [00:05<?, ?it/s]"]
-        progress.watch(weakref.ref(bar), waiting := Waiting(clock, 3))
-        assert waiting.waited == [5.0, 5.0, 30.0, 30.0]
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.split("[")[1].split("<")[0] for line in lines] == ["00:35", "01:05"]
-    assert all(" 5/9 " in line for line in lines)
-    progress.watch(weakref.ref(bar), Waiting(clock, 3))
-    assert capsys.readouterr().err == "", "it is closed"
+        bar.set_postfix_str("at work")
+        tqdm.write("a line", file=sys.stderr)
+        bar.reset()
+    assert capsys.readouterr() == ("", "a line\n")
+
+
+def test_a_bar_that_is_closed_or_lost_writes_no_line(clock, capsys):
+    with ProgressBar(total=9) as bar:
+        pass
+    answers = iter([False, True])  # closed while the thread wakes up
+    closed = SimpleNamespace(wait=lambda seconds: next(answers), is_set=lambda: True)
+    progress.watch(weakref.ref(bar), closed)
+    progress.watch(lambda: None, Waiting(clock, 3))
+    assert capsys.readouterr().err == ""
 
 
 def test_a_thread_watches_a_log_alone_until_the_bar_is_closed(clock, monkeypatch):
@@ -112,7 +140,7 @@ def test_a_short_run_shows_nothing(clock, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("switch", ["argument", "block", "logger", "transformers", "datasets", "hub"])
-def test_every_switch_is_respected(clock, capsys, monkeypatch, switch):
+def test_every_switch_is_respected(clock, hasty, capsys, monkeypatch, switch):
     logger = logging.getLogger("hf_lecture_models")
     if switch == "logger":
         monkeypatch.setattr(logger, "level", logging.ERROR)
@@ -130,7 +158,7 @@ def test_every_switch_is_respected(clock, capsys, monkeypatch, switch):
     assert capsys.readouterr() == ("", "")
 
 
-def test_programs_hide_other_bars_but_not_these(clock, capsys):
+def test_programs_hide_other_bars_but_not_these(clock, hasty, capsys):
     hide_other_bars()
     hide_other_bars()
     try:
@@ -147,8 +175,7 @@ def test_programs_hide_other_bars_but_not_these(clock, capsys):
     assert capsys.readouterr().err == "", "the user had switched all bars off before"
 
 
-def test_estimation_evaluation_and_reading_report(clock, capsys, tmp_path):
-    clock.tick = 7.0
+def test_estimation_evaluation_and_reading_report(clock, hasty, capsys, tmp_path):
     texts = ["the cat", "a dog", "the dog"]
     tokenizer = WordTokenizer.train(texts, progress=False)
     model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
