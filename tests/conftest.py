@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""One thread, fixed seeds, no network; and the two fresh processes that serve all models at once."""
+"""One thread, fixed seeds, no network; and the two fresh processes that serve all models and processes of a run."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ os.environ["OMP_NUM_THREADS"] = "1"
 _MODULES = tempfile.TemporaryDirectory(prefix="hf_modules_")
 os.environ["HF_MODULES_CACHE"] = _MODULES.name
 
+import contextlib  # noqa: E402
+import fcntl  # noqa: E402
 import functools  # noqa: E402
 import gc  # noqa: E402
 import json  # noqa: E402
 import random  # noqa: E402
+import shutil  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
 from collections import defaultdict  # noqa: E402
-from collections.abc import Callable, Iterator  # noqa: E402
+from collections.abc import Callable, Iterable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -129,65 +132,78 @@ def _key(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-@pytest.fixture(scope="session")
-def model_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[type], Path]:
-    """Where a model's test class left its saved and exported folder; written once for all classes of the run."""
-    root = tmp_path_factory.mktemp("models")
-    needed = (item for item in request.session.items if "model_folder" in item.fixturenames)  # type: ignore[attr-defined]
-    classes = {item.cls for item in needed if issubclass(item.cls, ModelTests)}  # type: ignore[attr-defined]
-    failures: dict[str, str] = {}
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Within it, other processes that ask for the same lock wait; a process that ends releases its own."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _export_models(classes: Iterable[type[ModelTests]], root: Path) -> None:
     for cls in sorted(classes, key=_key):
         folder = root / _key(cls)
         folder.mkdir()
         try:
             cls().export(folder)
         except Exception:
-            failures[_key(cls)] = traceback.format_exc()
-
-    def find(cls: type) -> Path:
-        if _key(cls) in failures:
-            pytest.fail(f"the model could not be exported:\n{failures[_key(cls)]}", pytrace=False)
-        return root / _key(cls)
-
-    find.root = root  # type: ignore[attr-defined]
-    return find
+            (folder / "failure.txt").write_text(traceback.format_exc(), encoding="utf-8")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _interpreters(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """New interpreters "with" and "without" the package, if a test needs them: they import torch while others run."""
+def _visit_models(classes: Iterable[type[ModelTests]], root: Path) -> None:
+    """Export the models, and let new interpreters "with" and "without" the package go through their folders."""
 
     def start(place: str) -> subprocess.Popen[str]:
-        environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path_factory.mktemp(f"modules_{place}"))}
+        environment = {**os.environ, "HF_MODULES_CACHE": str(root / f"modules_{place}")}
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen([sys.executable, str(_FRESH_PROCESS), place], env=environment, text=True, **streams)
 
-    needed = any("fresh_process" in item.fixturenames for item in request.session.items)  # type: ignore[attr-defined]
-    processes = {place: start(place) for place in ("with", "without") if needed}
-    yield processes
-    for process in processes.values():
-        process.kill()
+    processes = {place: start(place) for place in ("with", "without")}  # they import torch during the exports
+    try:
+        _export_models(classes, root)
+        for process in processes.values():  # they go through the folders at the same time
+            print(root, file=process.stdin, flush=True)
+        for place, process in processes.items():
+            (root / f"{place}.txt").write_text(process.communicate(timeout=PATIENCE)[1][-4000:], encoding="utf-8")
+    finally:
+        for process in processes.values():
+            process.kill()
 
 
 @pytest.fixture(scope="session")
-def fresh_process(
-    model_folder: Callable[[type], Path], _interpreters: dict[str, subprocess.Popen[str]]
-) -> Callable[[type, str], dict[str, Any]]:
-    """What a new interpreter found in a model's folders, "with" or "without" the package; each serves all models."""
-    for process in _interpreters.values():  # they go through the folders at the same time
-        print(model_folder.root, file=process.stdin, flush=True)  # type: ignore[attr-defined]
+def model_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[type], Path]:
+    """Where a model's test class left its saved and exported folder, and fresh processes what they found there.
 
-    @functools.cache
-    def errors(place: str) -> str:
-        return _interpreters[place].communicate(timeout=PATIENCE)[1][-4000:]
+    The first process of a run that asks writes them for all classes and processes.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    root = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "models"
+    with _alone(root.with_name("models.lock")):
+        if not (root / "complete").is_file():
+            shutil.rmtree(root, ignore_errors=True)  # of a process that was killed
+            root.mkdir()
+            needed = (item for item in request.session.items if "model_folder" in item.fixturenames)  # type: ignore[attr-defined]
+            _visit_models({item.cls for item in needed if issubclass(item.cls, ModelTests)}, root)  # type: ignore[attr-defined]
+            (root / "complete").touch()
+
+    def find(cls: type) -> Path:
+        folder = root / _key(cls)
+        if (failure := folder / "failure.txt").is_file():
+            pytest.fail(f"the model could not be exported:\n{failure.read_text(encoding='utf-8')}", pytrace=False)
+        return folder
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def fresh_process(model_folder: Callable[[type], Path]) -> Callable[[type, str], dict[str, Any]]:
+    """What a new interpreter found in a model's folders, "with" or "without" the package; each serves all models."""
 
     def find(cls: type, place: str) -> dict[str, Any]:
         folder = model_folder(cls)
-        reported = errors(place)
         results = folder / f"{place}.json"
         if not results.is_file():
+            reported = (folder.parent / f"{place}.txt").read_text(encoding="utf-8")
             pytest.fail(f"the process {place} the package ended early:\n{reported}", pytrace=False)
         found = json.loads(results.read_text(encoding="utf-8"))
         if "error" in found:

@@ -65,6 +65,9 @@ def _in_comments(text: str) -> Iterator[str]:
 
 def _in_source(text: str) -> Iterator[str]:
     """Of docstrings as of other texts; of the other strings, whatever looks like a command."""
+    # Parsing takes longest.
+    if not re.search(rf"{_PROGRAM}|\.ci/run", text):
+        return
     nodes = list(ast.walk(ast.parse(text)))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}

@@ -388,10 +388,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PLAIN = r"(python|accelerate launch) training/\S+ training/recipes/\w+\.yaml( --output_dir \w+)?"
 
 
-def run_before(command: str) -> bool:
-    """Whether an earlier command is the same but for the name of its output folder."""
-    lines = [re.sub(r" --output_dir \S+", "", replaced(one)) for one in RUN[: RUN.index(command) + 1]]
-    return lines[-1] in lines[:-1]
+def without_output(command: str) -> str:
+    return re.sub(r" --output_dir \S+", "", replaced(command))
+
+
+# Which other commands are the same but for the name of the output folder: the first of them is run.
+FIRST = {without_output(command): command for command in reversed(RUN)}
 
 
 def marks(command: str) -> list[pytest.MarkDecorator]:
@@ -404,7 +406,7 @@ def marks(command: str) -> list[pytest.MarkDecorator]:
     trains = command.startswith(("python training/", "accelerate launch"))
     launches = command.startswith(("accelerate launch", "ACCELERATE_USE_CPU"))
     of_scripts = all(place.startswith("training/") for place in COMMANDS[command])
-    elsewhere = re.fullmatch(PLAIN, command) or run_before(command)
+    elsewhere = re.fullmatch(PLAIN, command) or FIRST[without_output(command)] != command
     nightly = elsewhere or (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
     return [pytest.mark.slow, *([pytest.mark.nightly] if nightly else [])]
 
