@@ -1388,7 +1388,7 @@ def transformer_xl_page() -> Iterator[str]:
         f"takes {window['cpu_seconds_per_1000']:.1f} CPU seconds for 1,000 words, "
         f"{window['times_slower']:.0f} times as many as segments after a memory of 256"
     )
-    yield f"perplexity {window['perplexity']:.1f}, and that of the segments {window['segments_perplexity']:.1f}"
+    yield f"perplexity {window['perplexity']:.1f}, and the segments have {window['segments_perplexity']:.1f}"
     ratios = [measured["bf16 autocast"][f"self_attention / {way}"] for way in ("no memory", "memory")]
     yield f"runs at {ratios[0]:.2f} times the speed of `self_attention`'s, with a full memory of 128 at {ratios[1]:.2f}"
 
