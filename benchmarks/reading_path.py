@@ -10,7 +10,6 @@ blank ones, each counted once, with the docstrings; the lines of docstrings are 
 
 from __future__ import annotations
 
-import argparse
 import ast
 import runpy
 import sys
@@ -26,7 +25,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.common import ROOT, read_options, write_results
+from benchmarks.common import ROOT, new_parser, read_options, write_results
 from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
 
 PACKAGE = ROOT / "hf_lecture_models"
@@ -162,7 +161,7 @@ FLOWS = {flow.__name__: flow for flow in (language_model, classifier, translatio
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = new_parser(__doc__)
     parser.add_argument("flows", nargs="*", metavar="FLOW", help=f"{', '.join(FLOWS)}; default: all")
     options = read_options(parser)
     results = {name: count(FLOWS[name]) for name in options.flows or FLOWS}
