@@ -164,21 +164,22 @@ def keys_and_values(config: Any, given: Any, use_cache: bool | None) -> EncoderD
     """Return the cache of a call: the one given, or a new one if one is asked for.
 
     Args:
-        config: of the model; `get_text_config(decoder=True)` counts the attentions that keep the target's.
+        config: of the model; its `caching_attentions` is the number of attentions that keep the target's.
 
     Raises:
         ValueError: the one given is of another class, or holds fewer attentions.
     """
-    config = config.get_text_config(decoder=True)
     if given is None:
-        new = DynamicCache(config=config), DynamicCache(config=config)
-        return EncoderDecoderCache(*new) if use_cache else None
+        if not use_cache:
+            return None
+        config = config.get_text_config(decoder=True)
+        return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
     if not isinstance(given, EncoderDecoderCache):
         raise ValueError(
             f"past_key_values is a {type(given).__name__}; keys and values of target and source are needed, "
             "EncoderDecoderCache(DynamicCache(), DynamicCache())"
         )
-    found, needed = len(given.self_attention_cache.layers), config.num_hidden_layers
+    found, needed = len(given.self_attention_cache.layers), config.caching_attentions
     if 0 < found < needed:
         raise ValueError(
             f"past_key_values holds the target's keys and values of {found} attentions; the model has {needed}, with "

@@ -87,11 +87,16 @@ class ImageCaptioningConfig(LectureConfig):
         """Patches of an image of `image_size`; with [CLS], one position more."""
         return (self.image_size // self.patch_size) ** 2
 
+    @property
+    def caching_attentions(self) -> int:
+        """Attentions that keep the caption's keys and values, one of each block of the decoder."""
+        return self.decoder_layers or self.num_hidden_layers
+
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> Any:
         """Return the configuration; with `decoder=True`, that of the decoder's layers under the common names."""
         if not decoder or encoder:
             return self
         config = copy.deepcopy(self)
-        config.num_hidden_layers = self.decoder_layers or self.num_hidden_layers
+        config.num_hidden_layers = self.caching_attentions
         config.num_attention_heads = self.decoder_attention_heads or self.num_attention_heads
         return config

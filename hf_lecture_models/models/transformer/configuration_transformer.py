@@ -164,14 +164,18 @@ class LectureTransformerConfig(LectureConfig):
                 f"{self.position_encoding!r} it must be even, half sines and half cosines"
             )
 
+    @property
+    def caching_attentions(self) -> int:
+        """Attentions that keep the target's keys and values; with "source_query_key" each block has two."""
+        blocks = self.decoder_layers or self.num_hidden_layers
+        return 2 * blocks if self.cross_attention == "source_query_key" else blocks
+
     def get_text_config(self, decoder: bool | None = None, encoder: bool | None = None) -> Any:
         """The configuration; with `decoder=True`, of the decoder's layers and vocabulary under the common names."""
         if not decoder or encoder:
             return self
         config = copy.deepcopy(self)
-        # For the caches: with "source_query_key" each block has two attentions that keep the target's keys and values.
-        kept = 2 if self.cross_attention == "source_query_key" else 1
-        config.num_hidden_layers = kept * (self.decoder_layers or self.num_hidden_layers)
+        config.num_hidden_layers = self.caching_attentions  # for the caches
         config.num_attention_heads = self.decoder_attention_heads or self.num_attention_heads
         config.vocab_size = self.decoder_vocab_size or self.vocab_size
         return config
