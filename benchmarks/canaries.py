@@ -39,7 +39,7 @@ from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, 
 from hf_lecture_models.evaluation.exposure import measure_exposure
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
 
 PREFIX = "the number of {} is"
@@ -204,8 +204,8 @@ def main() -> None:
         key = f"{name}, seed {seed}"
         if key not in runs:
             runs[key] = measure(name, lines, valid, seed)
-            with staged_file(arguments.output / "canaries.json") as stage:
-                stage.write_text(strict_json({"commit": commit(), "runs": runs}, indent=1) + "\n", encoding="utf-8")
+            record = strict_json({"commit": commit(), "runs": runs}, indent=1)
+            write_file(arguments.output / "canaries.json", f"{record}\n")
         print(key, summarise([runs[key]]), flush=True)
     models = {}
     for name in [*NGRAMS, *NETWORKS]:

@@ -29,7 +29,7 @@ from hf_lecture_models.claims.report import (
     rounded,
 )
 from hf_lecture_models.claims.trial import run_trial, verdict, verdicts
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 
 PAGE = ROOT / "docs" / "claims.md"
 LECTURES = {"R": "Ryu, Natural Language Processing", "N": "Nguyen, Tutorial on deep transformer"}
@@ -141,8 +141,7 @@ def main() -> None:
         if trial == claim.experiment:
             write_results(name, found, RECORDS)
     if options.page:
-        with staged_file(PAGE) as stage:
-            stage.write_text(page(), encoding="utf-8")
+        write_file(PAGE, page())
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.common import ROOT, commit_of, new_parser
 from benchmarks.mutation import Mutant, find, mistakes, mutated, places, sources
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 
 LIST = Path(__file__).with_suffix(".jsonl")
 SEED, NUMBER, SECONDS = 27, 150, 90
@@ -205,8 +205,7 @@ def run(store: Path, record: Path, limit: float, only: list[str]) -> None:
                 continue
             tried = try_out(mutant, tests.get(mutant.name, []), root, limit)
             known[mutant.name] = {**asdict(mutant), **tried, "limit": limit, "commit": commit_of(ROOT)}
-            with staged_file(record) as path:
-                path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+            write_file(record, json.dumps(known, indent=1) + "\n")
             print(mutant.name, tried["result"], tried.get("by", ""), flush=True)
     score([record])
 

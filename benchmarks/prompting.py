@@ -25,7 +25,7 @@ from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.data.prompt_templates import TASKS, load_template
 from hf_lecture_models.evaluation.blimp import model_fingerprint
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting
 
@@ -65,8 +65,7 @@ def measure(model: Any, tokenizer: Any, recipe: PromptingRecipe, path: Path) -> 
         begin = time.process_time()
         rows = evaluate_prompting(model, tokenizer, recipe)["rows"]
         found = {"key": key, "rows": rows, "cpu_s": round(time.process_time() - begin, 1)}
-        with staged_file(path) as stage:
-            stage.write_text(json.dumps(found), encoding="utf-8")
+        write_file(path, json.dumps(found))
     return [rounded(row) for row in found["rows"]]
 
 

@@ -35,7 +35,7 @@ from hf_lecture_models.data.files import find_file
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.facts import facts_of, facts_of_training, write_facts
-from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.files import staged_folder, write_file
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
@@ -235,8 +235,7 @@ def write_checksums(out: Path) -> None:
         place = path.relative_to(out)
         if path.is_file() and path.name != CHECKSUMS and not any(part.startswith(".") for part in place.parts):
             lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {place.as_posix()}\n")
-    with staged_file(out / CHECKSUMS) as stage:
-        stage.write_text("".join(lines), encoding="utf-8")
+    write_file(out / CHECKSUMS, "".join(lines))
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from hf_lecture_models.analysis.figures import COLOURS, SEQUENTIAL, slide
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 
 _CELL, _MARGIN = 100, 10
 _GRID = 160
@@ -63,9 +63,7 @@ def save_strokes(drawings: Sequence[Any], path: str | os.PathLike[str], columns:
     """
     if not os.fspath(path).endswith(".svg"):
         raise ValueError(f"{path}: drawings are written as .svg")
-    text = draw_strokes(drawings, columns)
-    with staged_file(path) as stage:
-        stage.write_text(text, encoding="utf-8")
+    write_file(path, draw_strokes(drawings, columns))
 
 
 def _paths(strokes: Sequence[np.ndarray], left: int, top: int) -> list[str]:

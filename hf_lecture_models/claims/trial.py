@@ -13,7 +13,7 @@ import numpy as np
 
 from hf_lecture_models.claims.claim import Case, Claim, Trial
 from hf_lecture_models.claims.effect import Effect, effect_of, joint_verdict, verdict_of
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.runs import no_log
 
 TUNING_SEED = 1000
@@ -117,8 +117,7 @@ class _Runner:
         with no_log():
             values = [float(value) for value in self.methods[method](settings, seed, place, part)]
         found = {"values": values, "cpu_seconds": time.process_time() - start}
-        with staged_file(record) as stage:
-            stage.write_text(json.dumps(found), encoding="utf-8")
+        write_file(record, json.dumps(found))
         self.cpu_seconds[place.name] = found["cpu_seconds"]
         return values
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hf_lecture_models.comparison.baselines import Comparison
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
 RESULTS, CHART = "results.json", "comparison.png"
@@ -120,8 +120,7 @@ def closing_line(seconds: float, output: Path) -> str:
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write strict JSON, beside and renamed."""
-    with staged_file(path) as stage:
-        stage.write_text(strict_json(value, indent=2) + "\n", encoding="utf-8")
+    write_file(path, strict_json(value, indent=2) + "\n")
 
 
 def check_output(folder: Path, command: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import staged_file, write_file
 
 _COPA_QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
 _ENDINGS = [f"ending{number}" for number in range(4)]
@@ -167,8 +167,7 @@ def _read_arc(row: Row) -> Choices:
 def _write_json_lines(data: Rows, predictions: Sequence[int], path: Path) -> None:
     """Write a line {"idx": id, "label": number of the choice} for each row, in SuperGLUE's format for COPA."""
     rows = zip(data.columns["id"], predictions, strict=True)
-    with staged_file(path) as stage:
-        stage.write_text("".join(f"{json.dumps({'idx': id_, 'label': label})}\n" for id_, label in rows), "utf-8")
+    write_file(path, "".join(f"{json.dumps({'idx': id_, 'label': label})}\n" for id_, label in rows))
 
 
 def _write_swag(data: Rows, predictions: Sequence[int], path: Path) -> None:

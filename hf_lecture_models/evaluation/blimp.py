@@ -22,7 +22,7 @@ import torch
 
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.tokenization.corpus import read_texts
 
 HUB_NAME = "nyu-mll/blimp"
@@ -289,6 +289,5 @@ def _finished(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(path: Path, settings: Mapping[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
     results = {"settings": dict(settings), "summary": summarise(rows), "paradigms": dict(rows)}
-    with staged_file(path) as stage:
-        stage.write_text(strict_json(results, indent=1) + "\n", encoding="utf-8")
+    write_file(path, strict_json(results, indent=1) + "\n")
     return results

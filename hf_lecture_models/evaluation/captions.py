@@ -16,7 +16,7 @@ from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.alignment import Alignment, words_of
-from hf_lecture_models.evaluation.translation import pad_rows, start_of, until_end
+from hf_lecture_models.evaluation.translation import pad_rows, start_of, write_texts
 from hf_lecture_models.io.progress import ProgressBar
 
 _LONGEST = 64
@@ -79,31 +79,9 @@ def caption_pixels(
     found: list[list[Caption]] = []
     with evaluation_mode(model):
         for batch in ProgressBar(pixel_values.split(batch_size), desc="writing captions", unit="batch"):
-            found += _caption_batch(model, tokenizer, batch, most, options)
+            written = write_texts(model, tokenizer, {"pixel_values": batch.to(model.device)}, most, options)
+            found += [[Caption(*one) for one in own] for own in written]
     return found
-
-
-def _caption_batch(model: Any, tokenizer: Any, pixels: Tensor, most: int, options: dict[str, Any]) -> Any:
-    beams = options.get("num_beams", model.generation_config.num_beams) or 1
-    # The limit that the model's own settings use: transformers warns where both are given.
-    by_length = model.generation_config.max_new_tokens is None
-    limit = {"max_length": most + 1} if by_length else {"max_new_tokens": most}
-    output = model.generate(
-        pixel_values=pixels.to(model.device),
-        **options,
-        **limit,
-        output_scores=beams > 1,
-        return_dict_in_generate=True,
-    )
-    count = len(output.sequences) // len(pixels)  # num_return_sequences
-    ends = model.generation_config.eos_token_id
-    stops = set(ends if isinstance(ends, list) else [ends])
-    written = [until_end(ids, stops, tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
-    texts = tokenizer.batch_decode(written, skip_special_tokens=True)
-    scores = getattr(output, "sequences_scores", None)
-    numbers = [None] * len(texts) if scores is None else scores.tolist()
-    captions = [Caption(text.strip(), *rest) for text, *rest in zip(texts, written, numbers, strict=True)]
-    return [captions[first : first + count] for first in range(0, len(captions), count)]
 
 
 def patch_attention(

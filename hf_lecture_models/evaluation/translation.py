@@ -200,33 +200,38 @@ def _translate_batch(
     ids, mask = pad_rows(rows, tokenizer.pad_token_id)
     lengths = _LENGTH_FACTOR * mask.sum(1) + _LENGTH_OFFSET if most is None else torch.full((len(rows),), most)
     limits = lengths.clamp(max=longest_input(model, target_tokenizer) - 1)
+    inputs: dict[str, Any] = {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device)}
+    # One more: the token that the decoder starts from.
+    inputs["stopping_criteria"] = StoppingCriteriaList([_RowLimits(limits.to(model.device) + 1)])
+    found = write_texts(model, target_tokenizer, inputs, int(limits.max()), options)
+    pairs = zip(rows, found, strict=True)
+    return [[Translation(text, row, written, score) for text, written, score in own] for row, own in pairs]
+
+
+def write_texts(
+    model: Any, tokenizer: Any, inputs: dict[str, Any], most: int, options: dict[str, Any]
+) -> list[list[tuple[str, list[int], float | None]]]:
+    """Return the texts that a decoder writes for each row of the inputs, best first, with their tokens and scores.
+
+    Args:
+        tokenizer: of the texts.
+        inputs: arguments of `model.generate`, of which the main one is the first.
+        most: the most tokens of a text.
+        options: further arguments.
+    """
     beams = options.get("num_beams", model.generation_config.num_beams) or 1
     # The limit that the model's own settings use: transformers warns where both are given.
-    by_length, longest = model.generation_config.max_new_tokens is None, int(limits.max())
-    most_tokens = {"max_length": longest + 1} if by_length else {"max_new_tokens": longest}
-    output = model.generate(
-        input_ids=ids.to(model.device),
-        attention_mask=mask.to(model.device),
-        **options,
-        output_scores=beams > 1,
-        **most_tokens,
-        # One more: the token that the decoder starts from.
-        stopping_criteria=StoppingCriteriaList([_RowLimits(limits.to(model.device) + 1)]),
-        return_dict_in_generate=True,
-    )
-    scores = getattr(output, "sequences_scores", None)
-    count = len(output.sequences) // len(rows)  # num_return_sequences
+    by_length = model.generation_config.max_new_tokens is None
+    limit = {"max_length": most + 1} if by_length else {"max_new_tokens": most}
+    output = model.generate(**inputs, **options, **limit, output_scores=beams > 1, return_dict_in_generate=True)
     ends = model.generation_config.eos_token_id
     stops = set(ends if isinstance(ends, list) else [ends])
-    written = [until_end(ids, stops, target_tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
-    texts = target_tokenizer.batch_decode(written, skip_special_tokens=True)
-    found: list[list[Translation]] = []
-    for i, text in enumerate(texts):
-        if i % count == 0:
-            found.append([])
-        score = None if scores is None else float(scores[i])
-        found[-1].append(Translation(text.strip(), rows[i // count], written[i], score))
-    return found
+    written = [until_end(ids, stops, tokenizer.pad_token_id) for ids in output.sequences[:, 1:].tolist()]
+    texts = map(str.strip, tokenizer.batch_decode(written, skip_special_tokens=True))
+    scores = getattr(output, "sequences_scores", None)
+    found = list(zip(texts, written, [None] * len(written) if scores is None else scores.tolist(), strict=True))
+    count = len(found) // len(next(iter(inputs.values())))  # num_return_sequences
+    return [found[first : first + count] for first in range(0, len(found), count)]
 
 
 def until_end(ids: list[int], ends: set[int], pad: int | None) -> list[int]:

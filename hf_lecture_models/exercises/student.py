@@ -18,18 +18,13 @@ _MODULE = "exercise_answers"
 _WIDTH = 200
 
 
-def load_function(path: Path, name: str) -> Callable[..., Any]:
-    """Return a function of a Python file, which is run once; modules beside the file can be imported.
+def load_file(path: Path) -> dict[str, Any]:
+    """Run a Python file and return what it defines; modules beside the file can be imported.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not Python, fails while it is run, or has no such function.
+        ValueError: it is not Python, or fails while it is run.
     """
-    return find_function(load_file(path), path, name)
-
-
-def load_file(path: Path) -> dict[str, Any]:
-    """Run a Python file and return what it defines; errors as `load_function`."""
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no file {path}; write one, which begins as `hf-lecture exercise NAME` prints"

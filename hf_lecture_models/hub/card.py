@@ -17,7 +17,7 @@ from huggingface_hub import ModelCard
 from hf_lecture_models.hub.energy import describe_energy
 from hf_lecture_models.hub.metadata import DRAWN, PACKAGE, card_metadata, data_name, source_example
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.version import REPOSITORY_URL
 
 LEARNING_CURVE = "learning_curve.png"
@@ -46,9 +46,7 @@ def write_card(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Path
     curve = LEARNING_CURVE if (folder / LEARNING_CURVE).is_file() else None
     drawings = DRAWINGS if (folder / DRAWINGS).is_file() else None
     card = render_card(facts, curve, any(folder.glob("modeling_*.py")), drawings)
-    with staged_file(folder / "README.md") as path:
-        path.write_text(f"{card}\n", encoding="utf-8")
-    return folder / "README.md"
+    return write_file(folder / "README.md", f"{card}\n")
 
 
 def render_card(

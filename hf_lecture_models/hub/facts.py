@@ -16,7 +16,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.auto_classes import learns_next_sentences
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.runs import environment
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import read_task_file
@@ -158,8 +158,7 @@ def plain_task(model: Any) -> dict[str, Any]:
 
 def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
     """Keep the facts beside the model, for `facts_of`."""
-    with staged_file(Path(folder) / FACTS) as path:
-        path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    write_file(Path(folder) / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
 def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[str, Any]:

@@ -228,6 +228,13 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             stage.replace(target)
 
 
+def write_file(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text in UTF-8 as `staged_file` does, and return the path."""
+    with staged_file(path) as stage:
+        stage.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
 def check_writable(folder: str | os.PathLike[str] | None, file: str | os.PathLike[str] | None = None) -> None:
     """Raise the error that `staged_folder` or `staged_file` would raise, before what goes there is computed.
 

@@ -27,7 +27,7 @@ from hf_lecture_models.evaluation.captions import (
     on_patches,
     patch_attention,
 )
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf
@@ -197,9 +197,7 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
         """Write `captions.tsv` with the columns `image`, its file, or file and row, and `caption`."""
         found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe)
         lines = [f"{where(data, row)}\t{captions[0].text}" for row, captions in enumerate(found)]
-        with staged_file(folder / "captions.tsv") as path:
-            path.write_text("\n".join(["image\tcaption", *lines]) + "\n", encoding="utf-8")
-        return folder / "captions.tsv"
+        return write_file(folder / "captions.tsv", "\n".join(["image\tcaption", *lines]) + "\n")
 
     def settings(self, recipe: ImageCaptioningRecipe, data: Any = None) -> dict[str, Any]:
         """Return how captions are written and measured."""

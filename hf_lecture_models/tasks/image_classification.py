@@ -15,7 +15,7 @@ from hf_lecture_models.data.images import ImagesRecipe, fingerprint_images, read
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes, class_scores
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.class_measures import measures_by_class
@@ -141,9 +141,7 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
         logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
         names = classes_of(model.config)
         found = (f"{where(data, row)}\t{names[index]}" for row, index in enumerate(logits.argmax(1).tolist()))
-        with staged_file(folder / "predictions.tsv") as path:
-            path.write_text("\n".join(["image\tprediction", *found]) + "\n", encoding="utf-8")
-        return folder / "predictions.tsv"
+        return write_file(folder / "predictions.tsv", "\n".join(["image\tprediction", *found]) + "\n")
 
     def fingerprint(self, recipe: ImageClassificationRecipe, part: str, data: Any) -> str:
         """A checksum of the images and labels."""

@@ -103,11 +103,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Encoded:
-        """Tokenize each row's context with each of its choices.
-
-        Raises:
-            ValueError: as `encode_choices`.
-        """
+        """Tokenize each row's context with each of its choices."""
         return Encoded(data, encode_choices(model, processor, data, recipe.max_length), data.columns.get("label"))
 
     def predict(

@@ -34,7 +34,7 @@ from hf_lecture_models.evaluation.answer_spans import (
 from hf_lecture_models.evaluation.answers import AnswerSettings, Prediction, find_prediction
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.hub.facts import best_validation
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.labels import make_head
@@ -166,11 +166,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Encoded:
-        """Cut each text into the windows that the model reads, each with its question.
-
-        Raises:
-            ValueError: as `cut_questions`.
-        """
+        """Cut each text into the windows that the model reads, each with its question."""
         return Encoded(data, cut_questions(model, processor, data, recipe), data.columns.get("answers"))
 
     def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
@@ -283,8 +279,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         if may_be_none:
             files["null_odds"] = {own: one.odds for own, one in found.items()}
         for name, content in files.items():
-            with staged_file(folder / f"{name}.json") as path:
-                path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_file(folder / f"{name}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return folder
 
     def describe(self, model: Any, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from hf_lecture_models.batches.points import AllPoints, PointBatches, collate_po
 from hf_lecture_models.data.point_rows import PointRowsRecipe, as_points, checked, fingerprint_points, read_points
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.graves import JointGaussianForSequencePrediction
 from hf_lecture_models.models.graves.configuration_graves import PointSequenceConfig
@@ -192,10 +192,8 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
     ) -> Path:
         """Write lines of points, which go on from each sequence."""
         found = self.predictions(model, processor, data, recipe, PredictionOptions())
-        path = folder / "predictions.jsonl"
-        with staged_file(path) as stage:
-            stage.write_text("".join(f"{json.dumps(row[0]['points'])}\n" for row in found), "utf-8")
-        return path
+        lines = (f"{json.dumps(row[0]['points'])}\n" for row in found)
+        return write_file(folder / "predictions.jsonl", "".join(lines))
 
     def fingerprint(self, recipe: SequencePredictionRecipe, part: str, data: Any) -> str:
         """Return a checksum of the sequences."""

@@ -25,7 +25,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes
 from hf_lecture_models.evaluation.translation import pad_rows
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model, tokenizer_for
@@ -229,10 +229,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
         """Write lines {"idx", "answers"}: the number of a row, and the predicted words at its places."""
         found = self.predictions(model, processor, data, recipe, PredictionOptions())
         lines = [{"idx": row, "answers": [word["label"] for word in own]} for row, own in enumerate(found)]
-        path = folder / "predictions.jsonl"
-        with staged_file(path) as stage:
-            stage.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-        return path
+        return write_file(folder / "predictions.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 class RecallCollator:

@@ -19,7 +19,7 @@ from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.classes import best_classes, class_scores
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.class_labels import (
     REGRESSION,
@@ -269,8 +269,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         for name, rows in files.items():
             numbers = range(len(rows)) if index is None else [index[row] for row in rows]
             lines = ["index\tprediction", *(f"{i}\t{values[row]}" for i, row in zip(numbers, rows, strict=True))]
-            with staged_file(folder / name) as path:
-                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_file(folder / name, "\n".join(lines) + "\n")
         return folder / name if len(files) == 1 else folder
 
     def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import target_tokenizer_of
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.task import Encoded, Measure
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
@@ -133,9 +133,7 @@ class TextToText(Translation):
         texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, recipe)]
         index: Sequence[Any] = data.columns.get("index") or range(len(texts))
         lines = [f"{i}\t{classes.get(text, ' '.join(text.split()))}" for i, text in zip(index, texts, strict=True)]
-        with staged_file(folder / "predictions.tsv") as path:
-            path.write_text("\n".join(["index\tprediction", *lines]) + "\n", encoding="utf-8")
-        return folder / "predictions.tsv"
+        return write_file(folder / "predictions.tsv", "\n".join(["index\tprediction", *lines]) + "\n")
 
     def describe(  # type: ignore[override]
         self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None

@@ -19,7 +19,7 @@ from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.translation import Translation as Translated
 from hf_lecture_models.evaluation.translation import encode_sources, start_of, target_tokenizer_of, translate_encoded
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
 from hf_lecture_models.tasks.factories import (
@@ -189,11 +189,7 @@ class Translation(Task[TranslationRecipe]):
         return {"forward_options": {"use_cache": False, **({"logits_to_keep": 1} if spared else {})}}
 
     def encode(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Encoded:
-        """Tokenize the sources.
-
-        Raises:
-            ValueError: as `encode_sources`.
-        """
+        """Tokenize the sources."""
         inputs = encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
         return Encoded(data, inputs, data.columns.get("target"))
 
@@ -242,9 +238,8 @@ class Translation(Task[TranslationRecipe]):
         """Write `translations.txt`, a line for each source."""
         encoded = self.encode(model, processor, data, recipe)
         texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
-        with staged_file(folder / "translations.txt") as path:
-            path.write_text("".join(f"{' '.join(text.splitlines())}\n" for text in texts), encoding="utf-8")
-        return folder / "translations.txt"
+        lines = (f"{' '.join(text.splitlines())}\n" for text in texts)
+        return write_file(folder / "translations.txt", "".join(lines))
 
     def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
         """Add sacrebleu's signatures."""

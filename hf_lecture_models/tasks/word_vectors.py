@@ -17,6 +17,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.batches.word_windows import SUBSAMPLING, WindowOptions, WordBlocks, WordLine, keep_probabilities
 from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.evaluation.translation import pad_rows
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.factories import load_checkpoint, make_model
@@ -174,11 +175,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
 @torch.no_grad()
 def _summed_loss(model: Any, rows: Sequence[np.ndarray]) -> tuple[float, int]:
     """Return the summed loss of some texts, which are sorted by length, and the number of pairs."""
-    width = max(len(rows[-1]), 1)
-    ids, real = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
-    for index, row in enumerate(rows):
-        ids[index, : len(row)], real[index, : len(row)] = row, 1
-    words, mask = (torch.from_numpy(array).to(model.device) for array in (ids, real))
+    words, mask = (tensor.to(model.device) for tensor in pad_rows(rows, 0))
     outputs = model(words, attention_mask=mask, labels=words)
     return float(outputs.loss) * int(outputs.num_pairs), int(outputs.num_pairs)
 

@@ -11,12 +11,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from hf_lecture_models.claims.methods.texts import part_texts
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import all_but, train_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
-
-_OWN = ("by", "share", "models", "longest")
 
 
 class Gaps(NamedTuple):
@@ -40,7 +38,7 @@ def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str
             "causal" the settings of `train_model`; `texts` and `most` of `part_texts`; `lines`, the number of training
             texts of the filling model, the others are the judge's; `longest`, words of a text.
     """
-    shared = {name: value for name, value in settings.items() if name not in _OWN}
+    shared = all_but(settings, "by", "share", "models", "longest")
     longest, lines = settings["longest"], settings["lines"]
     training = [" ".join(text.split()[:longest]) for text in part_texts(settings, "train")]
     texts = [words for text in part_texts(settings, part) if (words := text.split()[:longest])]

@@ -8,7 +8,7 @@ from typing import Any
 
 from hf_lecture_models.analysis.gradient_flow import measure_gradient_flow
 from hf_lecture_models.claims.methods.texts import part_texts
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import all_but, train_model
 
 _TEXTS = 20
 
@@ -24,8 +24,7 @@ def remaining_gradient(settings: Mapping[str, Any], seed: int, folder: Path, par
             default.
     """
     distance, beside = settings["distance"], settings.get("beside", 0)
-    own = ("distance", "beside")
-    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
+    trained = train_model(all_but(settings, "distance", "beside"), seed, folder)
     paragraphs = (text.split() for text in part_texts(settings, part))
     texts = [" ".join(words[: distance + 1]) for words in paragraphs if len(words) > distance][:_TEXTS]
     found = []

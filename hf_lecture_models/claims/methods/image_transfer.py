@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.claims.methods.training import rows_at, sample_rows, task_and_recipe, training
+from hf_lecture_models.claims.methods.training import Trained, all_but, rows_at, sample_rows, task_and_recipe, training
 from hf_lecture_models.data.rows import Rows
 
 _OWN = ("start", "recipe", "masked_recipe", "images", "held_out", "pretraining_epochs", "pretraining_images")
@@ -28,8 +28,7 @@ def right_after_pretraining(settings: Mapping[str, Any], seed: int, folder: Path
             validation data; and fields of the recipe for both phases, but for `epochs`, which are those of learning
             from a few images.
     """
-    fields = {name: value for name, value in settings.items() if name not in _OWN}
-    classes = {"task": "image_classification", "recipe": settings["recipe"], **fields}
+    classes = {"task": "image_classification", "recipe": settings["recipe"], **all_but(settings, *_OWN)}
     task, recipe = task_and_recipe(classes, seed, folder)
     known, to_learn = (_of_half(task.read(recipe, "train"), half) for half in (1, 0))
     if settings["start"] != NOTHING:
@@ -37,17 +36,14 @@ def right_after_pretraining(settings: Mapping[str, Any], seed: int, folder: Path
         if settings["start"] != CLASSES:
             before |= {"task": "masked_images", "recipe": settings["masked_recipe"], "target": settings["start"]}
         shown = sample_rows(known, settings["pretraining_images"], 0, seed)[0]
-        model, processor = _train(before, seed, folder, shown)[2:]
-        for saved in (model.base_model, processor):
+        pretrained = _train(before, seed, folder, shown)
+        for saved in (pretrained.model.base_model, pretrained.processor):
             saved.save_pretrained(folder / "backbone")
         classes |= {"from_pretrained": str(folder / "backbone"), "model": {}}
     few, held_out = sample_rows(to_learn, settings["images"], settings["held_out"], seed)
-    task, recipe, model, processor = _train(classes, seed, folder, few)
+    trained = _train(classes, seed, folder, few)
     shutil.rmtree(folder / "backbone", ignore_errors=True)
-    data = held_out if part == "validation" else _of_half(task.read(recipe, "test"), 0)
-    encoded = task.encode(model, processor, data, recipe)
-    predicted = task.predict(model, processor, encoded).argmax(1).numpy()
-    return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+    return trained.right(held_out if part == "validation" else _of_half(task.read(recipe, "test"), 0))
 
 
 def _of_half(data: Rows, half: int) -> Rows:
@@ -55,10 +51,10 @@ def _of_half(data: Rows, half: int) -> Rows:
     return rows_at(data, np.flatnonzero(np.array(list(map(int, data.columns["label"]))) % 2 == half))
 
 
-def _train(settings: Mapping[str, Any], seed: int, folder: Path, data: Rows) -> tuple[Any, Any, Any, Any]:
-    """Return the task, the recipe, the trained model and the processor."""
+def _train(settings: Mapping[str, Any], seed: int, folder: Path, data: Rows) -> Trained:
+    """Train on these data; none are kept to measure the model."""
     task, recipe = task_and_recipe(settings, seed, folder)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     with training(task, recipe, model, processor, data, None):
-        return task, recipe, model.eval(), processor
+        return Trained(task, recipe, model.eval(), processor, None, None)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_lecture_models.claims.methods.training import Trained, train_model
+from hf_lecture_models.claims.methods.training import Trained, all_but, train_model
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.token_classification import TokenClassification
 
@@ -43,8 +43,7 @@ def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, pa
     Raises:
         ValueError: a model that is to be compared is not above the most frequent class by `margin`.
     """
-    training = {name: value for name, value in settings.items() if name not in ("lost", "margin")}
-    found, frequent = _measured(json.dumps(training, sort_keys=True), seed)
+    found, frequent = _measured(json.dumps(all_but(settings, "lost", "margin"), sort_keys=True), seed)
     if part == "validation":
         return found.validation
     if np.mean(found.validation) < frequent + settings.get("margin", 0):
@@ -65,7 +64,7 @@ def _measured(settings: str, seed: int) -> tuple[_Found, float]:
     share = own.pop("share")
     with TemporaryDirectory() as folder:
         trained = train_model(own, seed, Path(folder))
-    data = trained.validation if trained.test is None else trained.test
+    data = trained.part("test")
     misspelt = Rows(data.columns | dict([_misspelt(data, share)]), data.sources)
     rows = (trained.validation, data, misspelt)
     labels = Counter(label for row in _labels(trained, trained.validation) for label in row)
@@ -117,12 +116,10 @@ def _labels(trained: Trained, data: Rows) -> Iterator[list[Any]]:
 
 
 def _right(trained: Trained, data: Rows) -> list[float]:
-    task: Any = trained.task
-    model, processor = trained.model, trained.processor
-    encoded = task.encode(model, processor, data, trained.recipe)
+    task, model, processor = trained.task, trained.model, trained.processor
     if not isinstance(task, TokenClassification):
-        predicted = task.predict(model, processor, encoded).argmax(1).numpy()
-        return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+        return trained.right(data)
+    encoded = task.encode(model, processor, data, trained.recipe)
     names = model.config.id2label
     found = ([names.get(tag) for tag, _ in row] for row in task.predict(model, processor, encoded))
     return [

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, special_ids
 from hf_lecture_models.batches.blocks import token_stream
 from hf_lecture_models.claims.methods.texts import part_texts
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import all_but, train_model
 
 _NEIGHBOURS = 5
 
@@ -28,8 +28,8 @@ def context_cosine_of_neighbours(settings: Mapping[str, Any], seed: int, folder:
         settings: those of `train_model` for a language model whose `texts` are given; `counts`, the smallest and the
             largest number of times that a word occurs in what the model reads; `words`, how many are drawn.
     """
-    (least, most), own = settings["counts"], ("counts", "words")
-    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
+    least, most = settings["counts"]
+    trained = train_model(all_but(settings, "counts", "words"), seed, folder)
     tokenizer = trained.processor
     size = len(tokenizer)
     counts = np.bincount(token_stream(tokenizer, part_texts(settings, "train"))[0], minlength=size)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import all_but, train_model
 from hf_lecture_models.data.prompt_templates import load_template
 from hf_lecture_models.evaluation.prompting import UNCONDITIONAL, PromptItem, independent_groups, points, score_items
 from hf_lecture_models.tasks.prompting import PromptingRecipe, read_items
@@ -23,8 +23,7 @@ def points_by_prompts(settings: Mapping[str, Any], seed: int, folder: Path, part
             a list of prompt, answers and label; `beside`, what is subtracted: "chance", 100 divided by the number of
             answers, or "no prompt", what the same model reaches when it reads "Answer:" in place of each prompt.
     """
-    own = ("questions", "beside")
-    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
+    trained = train_model(all_but(settings, "questions", "beside"), seed, folder)
     values: list[float] = []
     for question in settings["questions"]:
         items, separator = _items(question)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hf_lecture_models.claims.methods.training import train_and_measure
+from hf_lecture_models.claims.methods.training import all_but, train_and_measure
 
 
 def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
@@ -22,8 +22,7 @@ def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path,
         ValueError: the best one does not exceed it. A model that learns nothing loses nothing either, so the value
             would say that it is stable.
     """
-    own = ("tried", "learned")
-    shared, tried = {name: value for name, value in settings.items() if name not in own}, settings["tried"]
+    shared, tried = all_but(settings, "tried", "learned"), settings["tried"]
     combinations = [dict(zip(tried, values, strict=True)) for values in product(*tried.values())]
     found = [np.mean(train_and_measure(shared | one, seed, folder, part)) for one in combinations]
     if max(found) <= settings["learned"]:

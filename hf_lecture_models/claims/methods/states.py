@@ -42,8 +42,7 @@ def changed_by_other_words(settings: Mapping[str, Any], seed: int, folder: Path,
                 model(tokenizer(" ".join(one), add_special_tokens=False, return_tensors="pt")["input_ids"])
                 for one in (words[:length], replaced)
             )
-            moved = (before.last_hidden_state - after.last_hidden_state)[0, place].abs().max()
-            changed.append(100.0 * bool(moved > _ROUNDING))
+            changed.append(differ(before.last_hidden_state[0, place], after.last_hidden_state[0, place]))
     return changed
 
 
@@ -70,9 +69,13 @@ def changed_by_zeros(settings: Mapping[str, Any], seed: int, folder: Path, part:
             before = model(inputs_embeds=words).last_hidden_state
             after = model(inputs_embeds=padded, attention_mask=mask).last_hidden_state
             start = 0 if settings["side"] == "after" else _ZEROS
-            moved = (after[:, start : start + ids.shape[1]] - before).abs().max()
-            changed.append(100.0 * bool(moved > _ROUNDING))
+            changed.append(differ(after[:, start : start + ids.shape[1]], before))
     return changed
+
+
+def differ(first: Tensor, second: Tensor) -> float:
+    """Return 100 if two tensors differ by more than the rounding of float64, otherwise 0."""
+    return 100.0 * bool((first - second).abs().max() > _ROUNDING)
 
 
 def _beside(words: Tensor, padding: Tensor, side: str) -> Tensor:

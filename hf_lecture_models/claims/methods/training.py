@@ -45,6 +45,17 @@ class Trained:
     validation: Any
     test: Any
 
+    def part(self, part: str) -> Any:
+        """Return the data of a part; "test" data are those of validation where the recipe has no others."""
+        return self.validation if part == "validation" or self.test is None else self.test
+
+    def right(self, data: Any) -> list[float]:
+        """Return for each text or image 100 if its most probable class is right, otherwise 0."""
+        task: Any = self.task
+        encoded = task.encode(self.model, self.processor, data, self.recipe)
+        predicted = task.predict(self.model, self.processor, encoded).argmax(1).numpy()
+        return (100.0 * (predicted == np.array(encoded.labels))).tolist()
+
 
 def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
     """Return what a trained model reaches: percent, or minus 100 ln of a measure that should be low.
@@ -64,8 +75,13 @@ def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part
         if "floor" not in settings:
             raise
         return [float(settings["floor"])]
-    data = trained.validation if part == "validation" or trained.test is None else trained.test
-    return [max(value, settings.get("floor", -math.inf)) for value in _values(trained, settings["measure"], data)]
+    values = _values(trained, settings["measure"], trained.part(part))
+    return [max(value, settings.get("floor", -math.inf)) for value in values]
+
+
+def all_but(settings: Mapping[str, Any], *own: str) -> dict[str, Any]:
+    """Return the settings of other names, which are those of another function."""
+    return {name: value for name, value in settings.items() if name not in own}
 
 
 def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained:
@@ -189,7 +205,7 @@ def task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tup
     has_own_texts = "texts" in task.recipe_class.__dataclass_fields__  # the kind of texts that synthetic recall draws
     own = set(OWN_SETTINGS) - {"texts"} if has_own_texts else OWN_SETTINGS
     # A copy, since fields such as model.hidden_act are written into the dictionary `model`, which all arms share.
-    fields = {name: deepcopy(value) for name, value in settings.items() if name not in own}
+    fields = deepcopy(all_but(settings, *own))
     fields |= {"seed": seed, "output_dir": str(folder / "model")}
     if "texts" in settings and not has_own_texts:
         fields |= {f"{part}_texts": part_texts(settings, part) for part in ("train", "validation")}
@@ -200,10 +216,9 @@ def task_and_recipe(settings: Mapping[str, Any], seed: int, folder: Path) -> tup
 
 def _values(trained: Trained, key: str, data: Any) -> list[float]:
     task, model, processor, recipe = trained.task, trained.model, trained.processor, trained.recipe
+    if isinstance(task, TextClassification) and key == "accuracy":
+        return trained.right(data)
     (measure,) = (one for one in task.measures(recipe) if one.key == key)
     encoded = task.encode(model, processor, data, recipe)
-    if isinstance(task, TextClassification) and key == "accuracy":
-        predicted = task.predict(model, processor, encoded).argmax(1).numpy()
-        return (100.0 * (predicted == np.array(encoded.labels))).tolist()
     value = task.measure(model, processor, encoded, recipe)[key]
     return [-100 * math.log(value) if measure.lower_is_better else 100 * value]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.claims.methods.training import train_model
+from hf_lecture_models.claims.methods.training import all_but, train_model
 from hf_lecture_models.tasks.bleu import bleu_and_chrf
 from hf_lecture_models.tasks.translation_rows import keep_rows
 
@@ -17,10 +17,9 @@ def sentence_chrf(settings: Mapping[str, Any], seed: int, folder: Path, part: st
         settings: those of `train_model` for translation; `least_words` and `most_words` of the sources that are
             measured, any number by default.
     """
-    own = ("least_words", "most_words")
-    trained = train_model({name: value for name, value in settings.items() if name not in own}, seed, folder)
-    data = trained.validation if part == "validation" or trained.test is None else trained.test
-    least, most = (settings.get(name, usual) for name, usual in zip(own, (1, 10**6), strict=True))
+    least, most = settings.get("least_words", 1), settings.get("most_words", 10**6)
+    trained = train_model(all_but(settings, "least_words", "most_words"), seed, folder)
+    data = trained.part(part)
     kept = [row for row, text in enumerate(data.columns["source"]) if least <= len(text.split()) <= most]
     data = keep_rows(data, kept, f"sources of {least} to {most} words are measured")
     task: Any = trained.task

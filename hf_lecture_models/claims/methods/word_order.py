@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, set_seed
 
+from hf_lecture_models.claims.methods.states import differ
 from hf_lecture_models.claims.methods.texts import part_texts
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 
-_ROUNDING = 1e-9
 _LONGEST = 200  # words
 
 
@@ -39,7 +39,7 @@ def changed_by_shuffling(settings: Mapping[str, Any], seed: int, folder: Path, p
         for words in texts:
             orders = (" ".join(one) for one in (words, in_another_order(words, chance)))
             first, second = (model(**tokenizer(text, return_tensors="pt")).logits for text in orders)
-            changed.append(100.0 * bool((first - second).abs().max() > _ROUNDING))
+            changed.append(differ(first, second))
     return changed
 
 
@@ -70,7 +70,7 @@ def changed_by_moving(settings: Mapping[str, Any], seed: int, folder: Path, part
             order = torch.randperm(len(words))
             order = order.roll(1) if torch.equal(order, order.sort().values) else order
             before, after = (model(input_ids=one).last_hidden_state for one in (ids, ids[:, order]))
-            changed.append(100.0 * bool((before[:, order] - after).abs().max() > _ROUNDING))
+            changed.append(differ(before[:, order], after))
     return changed
 
 
