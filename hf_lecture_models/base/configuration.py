@@ -79,6 +79,21 @@ class LectureConfig(PreTrainedConfig):
         hidden_size: int
 
     def __post_init__(self, **kwargs: Any) -> None:
+        has_own_labels = self.id2label is not None or self.label2id is not None
+        super().__post_init__(**(self._read_arguments(kwargs) if kwargs else {}))
+        self._is_constructed = True
+        for name in self.__dataclass_fields__:
+            self._check_value(name, getattr(self, name))
+        if has_own_labels:
+            self._match_labels(self.label2id)
+        for name, multiple in self.divisors.items():
+            part, whole = getattr(self, name, None), getattr(self, multiple, None)
+            if part is not None and whole is not None and whole % part:
+                raise ValueError(f"{type(self).__name__}.{multiple} is {whole}; it must be a multiple of {name}={part}")
+        self.check_fields()
+
+    def _read_arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Check arguments that are not fields, and return those that transformers reads."""
         if type(self).__module__.startswith("hf_lecture_models."):
             # An exported folder names the code of its pipelines, which asks for trust; here the package's own are used.
             kwargs.pop("custom_pipelines", None)
@@ -99,16 +114,7 @@ class LectureConfig(PreTrainedConfig):
                     self._refuse_near_miss(name)
         if kwargs.get("num_labels") is not None:
             self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
-        super().__post_init__(**kwargs)
-        self._is_constructed = True
-        for name in self.__dataclass_fields__:
-            self._check_value(name, getattr(self, name))
-        self._match_labels(self.label2id)
-        for name, multiple in self.divisors.items():
-            part, whole = getattr(self, name, None), getattr(self, multiple, None)
-            if part is not None and whole is not None and whole % part:
-                raise ValueError(f"{type(self).__name__}.{multiple} is {whole}; it must be a multiple of {name}={part}")
-        self.check_fields()
+        return kwargs
 
     @property
     def output_size(self) -> int:
@@ -133,10 +139,11 @@ class LectureConfig(PreTrainedConfig):
         if isinstance(derived, property) and derived.fset is None:
             raise ValueError(f"{name} of {type(self).__name__} follows from its other fields; leave it out")
         # At construction every field is set first and checked together in __post_init__.
-        if getattr(self, "_is_constructed", False):
+        is_constructed = getattr(self, "_is_constructed", False)
+        if is_constructed:
             self._check_value(self.attribute_map.get(name, name), value)
         super().__setattr__(name, value)
-        if name == "id2label" and getattr(self, "_is_constructed", False):
+        if is_constructed and name == "id2label":
             self._match_labels(None)
 
     @classmethod
@@ -210,42 +217,42 @@ class LectureConfig(PreTrainedConfig):
             raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
 
     def _check_value(self, name: str, value: Any) -> None:
-        field = f"{type(self).__name__}.{name}"
-        allowed = _PROBLEM_TYPES if name == "problem_type" else self.allowed_values.get(name)
-        if allowed is not None and value not in allowed:
-            raise ValueError(f"{field} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
-        if name in self.fixed_fields and value not in (None, own := getattr(type(self), name)):
-            raise ValueError(
-                f"{field} is {value!r}; this model computes {name}={own!r} alone: leave the field out, or load the "
-                "checkpoint with transformers' own class"
-            )
-        if name == "is_encoder_decoder" and value != (own := type(self).is_encoder_decoder):
+        """Raise a ValueError if a field cannot have this value."""
+        field, rule, own = f"{type(self).__name__}.{name}", None, getattr(type(self), name, None)
+        if name == "is_encoder_decoder" and value != own:
             raise ValueError(f"{field} is always {own}; leave it out")
         if name == "id2label" and (not value or sorted(map(int, value)) != list(range(len(value)))):
             raise ValueError(
                 f"{field} names the classes {list(value or ())}; it must name 0, 1, 2 and so on, at least one "
                 "(num_labels is their number)"
             )
-        if isinstance(value, int | float):
-            self._check_number(name, value)
+        allowed = _PROBLEM_TYPES if name == "problem_type" else self.allowed_values.get(name)
+        if allowed is not None and value not in allowed:
+            rule = f"it must be one of {', '.join(map(repr, allowed))}"
+        elif name in self.fixed_fields and value not in (None, own):
+            rule = (
+                f"this model computes {name}={own!r} alone: leave the field out, or load the checkpoint with "
+                "transformers' own class"
+            )
+        elif isinstance(value, int | float):
+            rule = self._broken_rule(name, value)
+        if rule is not None:
+            raise ValueError(f"{field} is {value!r}; {rule}")
         if value is not None and name.endswith("_token_id"):
             self._check_token_id(name, value)
 
-    def _check_number(self, name: str, value: float) -> None:
-        rule = None
+    def _broken_rule(self, name: str, value: float) -> str | None:
+        """Return the rule for this field that a number breaks, if any."""
         if "dropout" in name and not 0 <= value < 1:
-            rule = "it must be at least 0 and below 1"
+            return "it must be at least 0 and below 1"
         if name in self.non_negative_fields and not 0 <= value < math.inf:
-            rule = "it must be finite and at least 0"
+            return "it must be finite and at least 0"
         if name in self.finite_fields and not math.isfinite(value):
-            rule = "it must be finite"
+            return "it must be finite"
         if name in self.positive_fields and value < 1:
-            rule = "it must be at least 1"
+            return "it must be at least 1"
         largest = self.largest_values.get(name, LARGEST_SIZE if name in self.positive_fields else math.inf)
-        if value > largest:
-            rule = f"at most {largest} is allowed"
-        if rule:
-            raise ValueError(f"{type(self).__name__}.{name} is {value}; {rule}")
+        return f"at most {largest} is allowed" if value > largest else None
 
     def _check_token_id(self, name: str, given: int | list[int]) -> None:
         vocab_size = self._vocabulary_of(name)

@@ -93,6 +93,9 @@ class LectureTokenizer(TokenizersBackend):
 
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     padding_side = "left"
+    chat_template: str | None = CHAT_TEMPLATE
+    saved_options: ClassVar[tuple[str, ...]] = ("padding_side", "truncation_side", "chat_template")
+    """Options whose values here are saved with a tokenizer; transformers saves only what it is given."""
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
     normalizer_class: ClassVar[type] = NoneType
@@ -112,20 +115,17 @@ class LectureTokenizer(TokenizersBackend):
             backend = self._new_backend() if tokenizer_object is None else tokenizer_object
             template = self.default_template if template is None else template
         if template is not None:
-            _refuse_contradictions(template, kwargs)
-            kwargs = kwargs if is_saved else {"padding_side": "right", "chat_template": None} | kwargs
-        defaults = self._default_tokens(backend, None if is_saved else template)
-        kwargs = {**defaults, **kwargs}
+            kwargs = _options_beside(template, kwargs, is_saved)
+        tokens = self._default_tokens(backend, None if is_saved else template)
+        kwargs = {**{name: getattr(self, name) for name in self.saved_options}, **tokens, **kwargs}
         for name, token in kwargs.items():
             if name.endswith("_token") and str(token) == "":
                 raise ValueError(f"{name} is empty, and would stand between all characters; give it a spelling or None")
-        for name in ("padding_side", "truncation_side", *(["model_input_names"] if self.default_template else [])):
-            kwargs.setdefault(name, getattr(self, name))  # only options in kwargs are saved
-        kwargs.setdefault("chat_template", CHAT_TEMPLATE if self.default_template is None else None)
-        for name in () if is_saved else defaults:
-            if kwargs[name] is not None:
-                backend.add_special_tokens([kwargs[name]])
-        adds = _surrounding_tokens(backend, kwargs)
+        if not is_saved:
+            backend.add_special_tokens([kwargs[name] for name in tokens if kwargs[name] is not None])
+        adds = {"add_bos_token": True, "add_eos_token": False}
+        if backend.post_processor is not None:
+            adds = _surrounding_tokens(backend, kwargs)
         if backend.post_processor is None or adds.keys() & kwargs.keys():
             kwargs = adds | kwargs
         self._tokenizer = backend
@@ -134,10 +134,12 @@ class LectureTokenizer(TokenizersBackend):
         self._add_bos_token = kwargs.get("add_bos_token", adds["add_bos_token"])
         self._add_eos_token = kwargs.get("add_eos_token", adds["add_eos_token"])
         if template is not None:
-            chosen = find_template(template)
-            named = {name: kwargs.get(name, token) for name, token in chosen.tokens.items()}
-            side = "right" if is_saved else self.padding_side
-            self.set_template(replace(chosen, tokens=named), side)
+            self._use_template(template, kwargs, is_saved)
+
+    def _use_template(self, template: str | Template, kwargs: dict[str, Any], is_saved: bool) -> None:
+        chosen = find_template(template)
+        named = {name: kwargs.get(name, token) for name, token in chosen.tokens.items()}
+        self.set_template(replace(chosen, tokens=named), "right" if is_saved else self.padding_side)
 
     @classmethod
     def _new_backend(cls) -> Tokenizer:
@@ -265,17 +267,21 @@ class LectureTokenizer(TokenizersBackend):
         Raises:
             ValueError: one of them is True, but the tokenizer has a template.
         """
-        if self.backend_tokenizer.post_processor is None:
+        if self.backend_tokenizer.post_processor is not None and self._has_template():
+            self._refuse_additions()
+        else:
             super().update_post_processor()
-            return
-        written = read_pieces(self.backend_tokenizer.post_processor)
-        if not _has_template(written, self.special_tokens_map):
-            super().update_post_processor()
-        elif self._add_bos_token or self._add_eos_token:
+
+    def _has_template(self) -> bool:
+        return _is_template(read_pieces(self.backend_tokenizer.post_processor), self.special_tokens_map)
+
+    def _refuse_additions(self) -> None:
+        if self._add_bos_token or self._add_eos_token:
             self._add_bos_token = self._add_eos_token = False
+            single, _ = read_pieces(self.backend_tokenizer.post_processor)
             raise ValueError(
-                f"add_bos_token and add_eos_token contradict this tokenizer's template {show(written[0])!r}; leave "
-                "them out, or call tokenizer.set_template(Template(...)) with a template that has these tokens"
+                f"add_bos_token and add_eos_token contradict this tokenizer's template {show(single)!r}; leave them "
+                "out, or call tokenizer.set_template(Template(...)) with a template that has these tokens"
             )
 
     def is_unmodified(self) -> bool:
@@ -410,7 +416,7 @@ class LectureTokenizer(TokenizersBackend):
         """Return the template with the names or the new `spellings` of its tokens; None for `<s>` and `</s>` alone."""
         written = read_pieces(self.backend_tokenizer.post_processor)
         types, tokens = "token_type_ids" in self.model_input_names, self.special_tokens_map
-        if not types and not _has_template(written, tokens):
+        if not types and not self._has_template():
             return None
         names = dict(spellings) | {spelling: name for name, spelling in tokens.items()}
         single, pair = (show([(names.get(token, token), type_id) for token, type_id in pieces]) for pieces in written)
@@ -458,10 +464,10 @@ class LectureTokenizer(TokenizersBackend):
 def default_tokens(template: str | Template | None) -> dict[str, str | None]:
     """Return names and spellings of the special tokens of a new tokenizer with this template, in their order.
 
-    >>> default_tokens("gpt1")["delim_token"], default_tokens("bert")["eos_token"]
-    ('<delim>', None)
+    >>> default_tokens("bert")["eos_token"], default_tokens("bert")["pad_token"]
+    (None, '[PAD]')
     """
-    return {**SPECIAL_TOKENS, **(find_template(template).tokens if template is not None else {})}
+    return dict(SPECIAL_TOKENS) if template is None else {**SPECIAL_TOKENS, **find_template(template).tokens}
 
 
 def special_spellings(options: Mapping[str, Any]) -> set[str]:
@@ -469,27 +475,22 @@ def special_spellings(options: Mapping[str, Any]) -> set[str]:
 
     >>> sorted(special_spellings({"pad_token": None, "mask_token": "[M]"}))
     ['</s>', '<s>', '[M]']
-    >>> sorted(special_spellings({"template": "bert"}))
-    ['[CLS]', '[MASK]', '[PAD]', '[SEP]']
     """
-    named = {**default_tokens(options.get("template")), **options}
     spellings = {*map(str, options.get("extra_special_tokens", ()))}
-    for name, token in named.items():
+    for name, token in (default_tokens(options.get("template")) | dict(options)).items():
         if name.endswith("_token") and isinstance(token, str | AddedToken):
             spellings.add(str(token))
     return spellings
 
 
 def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether `<s>` and `</s>` surround a text, in the file or else by default."""
-    if backend.post_processor is None:
-        return {"add_bos_token": True, "add_eos_token": False}
+    """Return whether `<s>` and `</s>` surround a text."""
     written = read_pieces(backend.post_processor)
-    found = set() if _has_template(written, options) else special_tokens_of(written)
+    found = set() if _is_template(written, options) else special_tokens_of(written)
     return {f"add_{end}_token": str(options.get(f"{end}_token")) in found for end in ("bos", "eos")}
 
 
-def _has_template(written: TemplatePieces, tokens: Mapping[str, Any]) -> bool:
+def _is_template(written: TemplatePieces, tokens: Mapping[str, Any]) -> bool:
     """Return whether there are other tokens, or tokens in other places, than add_bos_token and add_eos_token write."""
     found = special_tokens_of(written)
     spellings = {name: str(tokens[name]) for name in ("bos_token", "eos_token") if tokens.get(name) is not None}
@@ -497,12 +498,14 @@ def _has_template(written: TemplatePieces, tokens: Mapping[str, Any]) -> bool:
     return bool(found) and form.write(spellings) != written
 
 
-def _refuse_contradictions(template: str | Template, options: Mapping[str, Any]) -> None:
+def _options_beside(template: str | Template, options: Mapping[str, Any], is_saved: bool) -> dict[str, Any]:
+    """Return the options of a tokenizer with a template."""
     for name in ("add_bos_token", "add_eos_token"):
         if options.get(name):
             raise ValueError(
                 f"{name}=True and the template {template!r} both say which tokens stand around a text; leave one out"
             )
+    return {**options} if is_saved else {"padding_side": "right", "chat_template": None, **options}
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -61,8 +61,7 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
     """Encode `texts` with any tokenizer of transformers, without special tokens and in bounded memory.
 
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
-    package encode each distinct word once, or bypass the Rust library, with the same ids. `SplitTexts` that a word
-    vocabulary was made from are not split again.
+    package encode each distinct word once, or bypass the Rust library, with the same ids.
 
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))

@@ -75,6 +75,9 @@ class WordIndex:
         """
         if (sizes == 1).all():
             return ids[self.codes], self.lengths
+        return self._expand_parts(ids, sizes)
+
+    def _expand_parts(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         tokens = sizes[self.codes]
         ends = np.concatenate([[0], np.cumsum(tokens)])
         first = (np.cumsum(sizes) - sizes)[self.codes]
@@ -228,16 +231,15 @@ class SplitTexts:
 def index_chunks(
     texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
 ) -> Iterator[WordIndex]:
-    """Yield the words of `texts`, chunk by chunk, with the arguments of `chunk_texts`; `SplitTexts` are split once.
+    """Return the words of `texts`, chunk by chunk; `SplitTexts` are split once.
 
     Raises:
         TypeError: see `chunk_texts`.
         ValueError: a text holds a lone surrogate.
     """
     if isinstance(texts, SplitTexts):
-        yield from texts.indices(progress, desc, characters)
-    else:
-        yield from map(index_words, chunk_texts(texts, progress, desc, characters))
+        return iter(texts.indices(progress, desc, characters))
+    return map(index_words, chunk_texts(texts, progress, desc, characters))
 
 
 def index_words(texts: list[str]) -> WordIndex:

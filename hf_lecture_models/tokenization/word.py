@@ -121,8 +121,9 @@ class WordTokenizer(LectureTokenizer):
             unk_token: the unknown word, which has id 0; None for a vocabulary without one.
             unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (then `unk_token` is not used).
         """
-        special = cls._special_spellings(min_count, kwargs) | set(_unknown_tokens(unk_token, unknown_words))
-        _check_size(vocab_size, len(special), f"{len(special)} special tokens")
+        special = cls._special_spellings(min_count, kwargs).union(_unknown_tokens(unk_token, unknown_words))
+        if vocab_size is not None and vocab_size <= len(special):
+            raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
         counts: Counter[str] = Counter()
         for index in index_chunks(texts, progress, desc="counting words"):
             counts.update(index.count())
@@ -159,11 +160,15 @@ class WordTokenizer(LectureTokenizer):
             kwargs: options of the tokenizer.
 
         Raises:
-            ValueError: a word is empty, occurs twice, or is spelled like a special token; a letter is not a single
-                character, or is white space; the options do not go together.
+            ValueError: a word is empty, occurs twice, or is spelled like a special token; a letter is not one
+                character, or white space; the options do not go together.
         """
-        special = special_spellings(kwargs)
-        vocabulary = _checked_words([*_unknown_tokens(unk_token, unknown_words), *words], special)
+        special, vocabulary = special_spellings(kwargs), dict[str, int]()
+        for word in (*_unknown_tokens(unk_token, unknown_words), *words):
+            if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
+                reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
+                raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
+            vocabulary[word] = len(vocabulary)
         if unknown_words == "spelled":
             backend = spelling_backend(vocabulary, _checked_letters(letters, vocabulary, special))
             return cls(tokenizer_object=backend, unk_token=None, **kwargs)
@@ -177,7 +182,8 @@ class WordTokenizer(LectureTokenizer):
 
     @classmethod
     def _is_own_model(cls, model: Any) -> bool:
-        return super()._is_own_model(model) or _spells(model)
+        spells = isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
+        return spells or super()._is_own_model(model)
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         if self.unknown_words == "classes":
@@ -188,7 +194,7 @@ class WordTokenizer(LectureTokenizer):
     @property
     def unknown_words(self) -> str:
         """How unknown words are encoded: "token", "classes" or "spelled", as for `train`, or "refused"."""
-        if _spells(self.backend_tokenizer.model):
+        if isinstance(self.backend_tokenizer.model, BPE):
             return "spelled"
         normalizer = self.backend_tokenizer.normalizer
         if normalizer is not None and is_class_normalizer(normalizer):
@@ -203,7 +209,7 @@ class WordTokenizer(LectureTokenizer):
         """Return whether the backend is unchanged."""
         backend, policy = self.backend_tokenizer, self.unknown_words
         if policy == "spelled":
-            splits = is_spelling_pre_tokenizer(backend.pre_tokenizer)
+            splits = self._is_own_model(backend.model) and is_spelling_pre_tokenizer(backend.pre_tokenizer)
         else:
             splits = isinstance(backend.model, WordLevel) and isinstance(backend.pre_tokenizer, WhitespaceSplit)
         return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
@@ -228,9 +234,9 @@ class WordTokenizer(LectureTokenizer):
         if self.unknown_words == "spelled":
             return self._encode_spelled(words)
         ids = [*map(self.backend_tokenizer.model.token_to_id, words)]
-        places = [place for place, id_ in enumerate(ids) if id_ is None] if None in ids else []
-        for place, id_ in zip(places, self._encode_unknown([words[place] for place in places]), strict=True):
-            ids[place] = id_
+        if None in ids:
+            unknown = iter(self._encode_unknown([word for word, id_ in zip(words, ids, strict=True) if id_ is None]))
+            ids = [next(unknown) if id_ is None else id_ for id_ in ids]
         return np.array(ids, np.int32), np.ones(len(words), np.int64)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
@@ -249,8 +255,6 @@ class WordTokenizer(LectureTokenizer):
     def _encode_unknown(self, words: list[str]) -> list[int]:
         """Return the ids of words that are not in the vocabulary."""
         model, normalizer, unk = self.backend_tokenizer.model, self.backend_tokenizer.normalizer, self.unk_token_id
-        if not words:
-            return []
         if unk is None:
             raise UnknownWordError(words[0])
         if normalizer is None:
@@ -299,16 +303,6 @@ def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:
     return [unk_token, *CLASS_TOKENS] if unknown_words == "classes" else [unk_token]
 
 
-def _checked_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
-    vocabulary: dict[str, int] = {}
-    for word in words:
-        if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
-            reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
-            raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
-        vocabulary[word] = len(vocabulary)
-    return vocabulary
-
-
 def _checked_letters(letters: Iterable[str] | None, words: Iterable[str], special: set[str]) -> list[str]:
     if letters is None:
         return sorted({letter for word in words for letter in "".join(split_words(word))} - special)
@@ -319,20 +313,15 @@ def _checked_letters(letters: Iterable[str] | None, words: Iterable[str], specia
     return checked
 
 
-def _spells(model: Any) -> bool:
-    return isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
-
-
-def _check_size(vocab_size: int | None, others: int, beside: str) -> None:
-    if vocab_size is not None and vocab_size <= others:
-        raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {beside}")
-
-
 def _count_letters(vocab_size: int | None, letters: list[str], special: int) -> int:
     """Return the number of tokens that spell words; raise an error if `vocab_size` leaves no room for words."""
     tokens = len([MARK, *letters, *BYTE_TOKENS])
     beside = f"{special} special tokens, {len(letters)} letters, 256 bytes and a mark"
-    _check_size(vocab_size, special + tokens, f"{beside}; raise it, or raise min_count for fewer letters")
+    if vocab_size is not None and vocab_size <= special + tokens:
+        raise ValueError(
+            f"vocab_size {vocab_size} leaves no room for words beside {beside}; raise it, or raise min_count for fewer "
+            "letters"
+        )
     return tokens
 
 

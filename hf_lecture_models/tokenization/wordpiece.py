@@ -95,6 +95,8 @@ class WordPieceTokenizer(LectureTokenizer):
     padding_side = "right"
     model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     default_template = "bert"
+    chat_template = None
+    saved_options = (*LectureTokenizer.saved_options, "model_input_names")
 
     @classmethod
     def train(

@@ -108,16 +108,8 @@ class NGramConfig(LectureConfig):
         for name, largest in LARGEST_ESTIMATES.items():
             if getattr(self, name) is not None:
                 self._check_estimates(name, largest)
-        if self.num_classes is not None and not bool(self.non_events) < self.num_classes <= self.vocab_size:
-            raise ValueError(
-                f"NGramConfig.num_classes is {self.num_classes}; there can be as many as words, "
-                f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
-            )
-        if self.hashed and (self.num_classes or self.components):
-            raise ValueError(
-                "NGramConfig.hashed: num_classes and components are None beside it; a model of classes, or of several "
-                "models, has no hashes of its own"
-            )
+        if self.num_classes is not None:
+            self._check_classes(self.num_classes)
         if self.table_sizes is not None:
             self._check_table_sizes(self.table_sizes)
         if self.components or self.mixture_weights:
@@ -130,18 +122,33 @@ class NGramConfig(LectureConfig):
                 "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
             )
 
-    def _check_number(self, name: str, value: float) -> None:
-        super()._check_number(name, value)
+    def _broken_rule(self, name: str, value: float) -> str | None:
         if name == "alpha" and not 0 < value < math.inf:
-            raise ValueError(f"NGramConfig.alpha is {value}; it must be a positive number (1 is Laplace's)")
+            return "it must be a positive number (1 is Laplace's)"
         if name == "backoff_factor" and not 0 < value <= 1:
-            raise ValueError(f"NGramConfig.backoff_factor is {value}; it must be above 0 and at most 1 (0.4 is usual)")
+            return "it must be above 0 and at most 1 (0.4 is usual)"
+        return super()._broken_rule(name, value)
 
     def _check_estimates(self, name: str, largest: int) -> None:
         entries = [entry if isinstance(entry, list) else [entry] for entry in getattr(self, name)]
         possible = all(entry and all(0 <= number <= largest for number in entry) for entry in entries)
         if len(entries) != self.order or not possible:
             raise ValueError(f"NGramConfig.{name}: {self.order} entries within 0 and {largest} belong to this order")
+
+    def _check_classes(self, num_classes: int) -> None:
+        if not bool(self.non_events) < num_classes <= self.vocab_size:
+            raise ValueError(
+                f"NGramConfig.num_classes is {num_classes}; there can be as many as words, "
+                f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
+            )
+        self._refuse_hashes()
+
+    def _refuse_hashes(self) -> None:
+        if self.hashed:
+            raise ValueError(
+                "NGramConfig.hashed: num_classes and components are None beside it; a model of classes, or of several "
+                "models, has no hashes of its own"
+            )
 
     def _check_table_sizes(self, sizes: list[int]) -> None:
         if sum(sizes) > LARGEST_TABLES:
@@ -157,6 +164,7 @@ class NGramConfig(LectureConfig):
 
     def _check_mixture(self) -> None:
         weights, components = self.mixture_weights or [], self.components or []
+        self._refuse_hashes()
         if len(components) != len(weights) or (weights and not math.isclose(sum(weights), 1, rel_tol=1e-6)):
             raise ValueError("NGramConfig.mixture_weights: one weight belongs to each component, together 1")
         if weights and not (min(weights) > 0 and self.table_sizes is self.num_classes is None):

@@ -78,13 +78,12 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
     for special in {config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}:
         if (ids == special).any():
             raise ValueError(f"special token {special} is inside a text; encode texts without special tokens")
-    before = np.cumsum(lengths + 2) - (lengths + 2)  # the place of each text's <s>
-    places = np.arange(lengths.sum() + 2 * len(lengths)) - np.repeat(before, lengths + 2)
-    last = before + lengths + 1
+    ends = np.cumsum(lengths + 2) - 1  # where the texts' </s> are
+    places = np.arange(ends[-1] + 1) - np.repeat(ends - lengths - 1, lengths + 2)
     words = np.full(len(places), config.bos_token_id, np.int64)
-    words[last] = config.eos_token_id
-    inside = np.ones(len(places), bool)
-    inside[before] = inside[last] = False
+    words[ends] = config.eos_token_id
+    inside = places > 0
+    inside[ends] = False
     words[inside] = ids
     return Stream(words, places)
 

@@ -17,7 +17,13 @@ from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, count_ngrams, make_stream
+from hf_lecture_models.models.ngram.counting_ngram import (
+    FileTexts,
+    Stream,
+    check_longest,
+    count_ngrams,
+    make_stream,
+)
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
@@ -106,22 +112,27 @@ def fit_ids(
         ValueError: as `fit`.
     """
     _check_smoothing(config, held_out)
-    if isinstance(classes, bool) or not isinstance(classes, int | WordClasses | None):
-        raise ValueError(f"classes is {classes!r}; give how many to find, or the path of a file of them")
     stream = make_stream(ids, lengths, config)
     check_longest(int(stream.places.max()) + 1, config.order)
-    other = None
-    if held_out is not None and config.smoothing == "jelinek_mercer":
-        if not len(held_out[1]):
-            raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
-        other = make_stream(*held_out, config)
+    other = _held_out_stream(held_out, config) if held_out and config.smoothing == "jelinek_mercer" else None
     if classes is not None:
-        if isinstance(classes, int):
-            classes = find_classes(stream, config, classes, progress)
-        return _fit_classes(ids, lengths, config, held_out, classes, progress, model_class)
+        known = _known_classes(stream, config, classes, progress)
+        return _fit_classes(ids, lengths, config, held_out, known, progress, model_class)
     with ProgressBar(total=2 * config.order, desc="counting, smoothing", shown=progress) as bar:
         tables = smooth(count_ngrams(stream, config, bar), config, other, bar)
     return model_class.from_tables(tables, config)
+
+
+def _held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
+    if not len(held_out[1]):
+        raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
+    return make_stream(*held_out, config)
+
+
+def _known_classes(stream: Stream, config: NGramConfig, classes: int | WordClasses, progress: bool) -> WordClasses:
+    if isinstance(classes, bool) or not isinstance(classes, int | WordClasses):
+        raise ValueError(f"classes is {classes!r}; give how many to find, or the path of a file of them")
+    return find_classes(stream, config, classes, progress) if isinstance(classes, int) else classes
 
 
 def _fit_classes(
