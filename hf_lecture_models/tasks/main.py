@@ -15,7 +15,7 @@ import torch
 from transformers.utils.logging import set_verbosity_error
 
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import is_main_process, log_once, signals_as_exceptions
@@ -184,8 +184,8 @@ def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outc
         if outcomes[-1].signal:
             return outcomes
     if is_main_process():
-        with staged_file(Path(recipe.output_dir) / SEEDS) as stage:
-            stage.write_text(json.dumps(summarize_seeds(task, recipe, outcomes), indent=1) + "\n", encoding="utf-8")
+        summary = summarize_seeds(task, recipe, outcomes)
+        write_file(Path(recipe.output_dir) / SEEDS, json.dumps(summary, indent=1) + "\n")
     return outcomes
 
 

@@ -15,7 +15,7 @@ from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
 from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.io.auto_classes import model_classes
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
@@ -468,5 +468,4 @@ class _TaskFile:
     description: dict[str, Any]
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        with staged_file(Path(folder) / TASK_FILE) as path:
-            path.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
+        write_file(Path(folder) / TASK_FILE, json.dumps(self.description, indent=1) + "\n")

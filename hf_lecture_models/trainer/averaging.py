@@ -11,7 +11,7 @@ from torch import nn
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.evaluation.strict_json import strict_json
-from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.files import staged_folder, write_file
 from hf_lecture_models.trainer.checkpoint import complete_checkpoints, read_model
 
 if TYPE_CHECKING:
@@ -75,6 +75,5 @@ def keep_average(
     record = result.folder / "training.json"
     facts = json.loads(record.read_text(encoding="utf-8")) | {"best_metric": result.best_metric}
     facts["history"] = [*facts["history"], row]
-    with staged_file(record) as stage:
-        stage.write_text(strict_json(facts, indent=1) + "\n", encoding="utf-8")
+    write_file(record, strict_json(facts, indent=1) + "\n")
     return replace(result, history=facts["history"])

@@ -36,7 +36,7 @@ from accelerate.utils import (
 from torch import nn
 from transformers.utils.logging import is_progress_bar_enabled
 
-from hf_lecture_models.io.files import staged_file, staged_folder
+from hf_lecture_models.io.files import staged_folder, write_file
 from hf_lecture_models.io.progress import no_progress
 from hf_lecture_models.io.runs import received_signals, run_lock
 from hf_lecture_models.trainer import checkpoint as saved
@@ -223,8 +223,8 @@ class _Run:
         if state is not None:
             self.progress = go_back(state, accelerator.process_index, self.optimizer, self.schedule, self.batches)
         elif accelerator.is_main_process:
-            with staged_file(self.folder / "recipe.yaml") as stage:
-                stage.write_text(yaml.safe_dump(recipe.to_dict(), sort_keys=False, allow_unicode=True), "utf-8")
+            text = yaml.safe_dump(recipe.to_dict(), sort_keys=False, allow_unicode=True)
+            write_file(self.folder / "recipe.yaml", text)
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
             reporter.note(f"tracked by {recipe.report_to}: {look}")

@@ -14,7 +14,7 @@ from accelerate.utils import DistributedType
 from tqdm import tqdm
 from transformers.utils import logging as transformers_logging
 
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import environment
 from hf_lecture_models.trainer.recipe import TrainingRecipe
@@ -119,9 +119,8 @@ class Reporter:
         facts["sharded"] = self.accelerator.distributed_type == DistributedType.FSDP
         facts |= {"device": self.accelerator.device.type, "environment": self.environment}
         facts["finished"] = progress.step == self.total_steps or progress.stopped == "early stopping"
-        with staged_file(self.folder / "training.json") as stage:
-            # The history holds finite numbers alone, so this is JSON that every program can read.
-            stage.write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+        # The history holds finite numbers alone, so this is JSON that every program can read.
+        write_file(self.folder / "training.json", json.dumps(facts, indent=1, ensure_ascii=False))
 
     def close(self) -> None:
         """Close the bar and the tracker; the processes stay connected."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 
 TRACKERS = ("tensorboard", "trackio", "wandb")
 PROJECT = "hf-lecture-models"
@@ -76,8 +76,7 @@ def _run_id(path: Path, new: bool) -> str:
     """Return the run's name in the tracker, which stays the same when the run is resumed."""
     if new or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        with staged_file(path) as stage:
-            stage.write_text(uuid.uuid4().hex[:8], encoding="utf-8")
+        write_file(path, uuid.uuid4().hex[:8])
     return path.read_text(encoding="utf-8")
 
 
