@@ -99,22 +99,24 @@ class LectureConfig(PreTrainedConfig):
             kwargs.pop("custom_pipelines", None)
         for name in kwargs.keys() & set(self.fixed_fields):
             self._check_value(name, kwargs.pop(name))
+        if kwargs.get("num_labels") is not None:
+            self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
         model_type = kwargs.pop("model_type", self.model_type)
-        if model_type in self.foreign_model_types:
-            kwargs = {name: value for name, value in kwargs.items() if self._is_known(name)}
-        elif model_type != self.model_type:
+        if model_type != self.model_type:
+            return self._read_other_model(model_type, kwargs)
+        for name in kwargs:
+            if not (name.startswith("_") or self._is_known(name)):
+                self._refuse_near_miss(name)
+        return kwargs
+
+    def _read_other_model(self, model_type: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+        if model_type not in self.foreign_model_types:
             accepted = ", ".join((self.model_type, *self.foreign_model_types))
             raise ValueError(
                 f"{type(self).__name__} cannot read a checkpoint of model_type {model_type!r}; it reads {accepted}. "
                 "Load the checkpoint with its own class, or with an Auto class."
             )
-        else:
-            for name in kwargs:
-                if not (name.startswith("_") or self._is_known(name)):
-                    self._refuse_near_miss(name)
-        if kwargs.get("num_labels") is not None:
-            self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
-        return kwargs
+        return {name: value for name, value in kwargs.items() if self._is_known(name)}
 
     @property
     def output_size(self) -> int:

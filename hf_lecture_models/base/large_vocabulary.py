@@ -60,14 +60,17 @@ class LargeVocabularyConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse fields that contradict `output_layer`."""
+        if self.output_layer == "adaptive":
+            self._check_adaptive()
+        elif self.adaptive_cutoffs is not None:
+            raise ValueError(
+                f"{type(self).__name__}.adaptive_cutoffs is {self.adaptive_cutoffs} with output_layer="
+                f"{self.output_layer!r}; only an adaptive softmax is cut: set output_layer='adaptive', or "
+                "adaptive_cutoffs=None"
+            )
+
+    def _check_adaptive(self) -> None:
         name, cutoffs, words = type(self).__name__, self.adaptive_cutoffs, self.vocab_size
-        if self.output_layer != "adaptive":
-            if cutoffs is not None:
-                raise ValueError(
-                    f"{name}.adaptive_cutoffs is {cutoffs} with output_layer={self.output_layer!r}; only an adaptive "
-                    "softmax is cut: set output_layer='adaptive', or adaptive_cutoffs=None"
-                )
-            return
         if self.tie_word_embeddings:
             raise ValueError(
                 f"{name}.tie_word_embeddings is True with output_layer='adaptive', whose words have vectors of several "

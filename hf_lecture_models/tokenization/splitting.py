@@ -60,7 +60,7 @@ class WordIndex:
         return Counter(dict(zip(self.words, occurrences, strict=True)))
 
     def expand(self, ids: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens of all words, given those of the distinct words.
+        """Return the tokens of the texts, text after text, and (texts,) int64, how many there are in each text.
 
         >>> index = WordIndex(["b", "a"], np.array([0, 1, 0]), np.array([2, 0, 1]))
         >>> index.expand(np.array([7, 8, 9]), np.array([2, 1]))
@@ -69,9 +69,6 @@ class WordIndex:
         Args:
             ids: the tokens of the distinct words, word after word.
             sizes: (distinct words,) int64, tokens in each.
-
-        Returns:
-            The tokens of the texts, text after text, and (texts,) int64, tokens in each text.
         """
         if (sizes == 1).all():
             return ids[self.codes], self.lengths

@@ -127,19 +127,23 @@ class RecurrentConfig(LargeVocabularyConfig):
     def check_fields(self) -> None:
         """Refuse an impossible projection or output layer, and sizes that cannot be tied."""
         super().check_fields()
-        if self.projection_size is not None and self.cell_type != "lstm":
-            raise ValueError(
-                f"RecurrentConfig.projection_size is {self.projection_size} with cell_type={self.cell_type!r}; only an "
-                "LSTM recurs on a projection: set cell_type='lstm', or projection_size=None"
-            )
-        if self.projection_size is not None and self.projection_size >= self.hidden_size:
-            raise ValueError(
-                f"RecurrentConfig.projection_size is {self.projection_size}; it projects down and must be smaller than "
-                f"hidden_size={self.hidden_size} (output_projection_size projects up)"
-            )
+        if self.projection_size is not None:
+            self._check_projection(self.projection_size)
         if self.tie_word_embeddings and self.input_size != self.output_size:
             raise ValueError(
                 f"RecurrentConfig.tie_word_embeddings needs word vectors as wide as the output, but embedding_size is "
                 f"{self.input_size} and the output {self.output_size}; set embedding_size={self.output_size}, or "
                 f"output_projection_size={self.input_size}, or tie_word_embeddings=False"
+            )
+
+    def _check_projection(self, projection_size: int) -> None:
+        if self.cell_type != "lstm":
+            raise ValueError(
+                f"RecurrentConfig.projection_size is {projection_size} with cell_type={self.cell_type!r}; only an "
+                "LSTM recurs on a projection: set cell_type='lstm', or projection_size=None"
+            )
+        if projection_size >= self.hidden_size:
+            raise ValueError(
+                f"RecurrentConfig.projection_size is {projection_size}; it projects down and must be smaller than "
+                f"hidden_size={self.hidden_size} (output_projection_size projects up)"
             )
