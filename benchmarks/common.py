@@ -183,10 +183,15 @@ def is_committed(name: str) -> bool:
     return name != "unknown" and not name.endswith("-dirty")
 
 
+def training_record(folder: Path) -> dict[str, Any]:
+    """Return the record of the training that made a folder; {} where there is none."""
+    record = folder / "training.json"
+    return json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+
+
 def check_trained_on_committed_code(folder: Path) -> None:
     """Raise a ValueError if the record of a training says that its code was not committed."""
-    record = folder / "training.json"
-    environment = json.loads(record.read_text(encoding="utf-8")).get("environment", {}) if record.is_file() else {}
+    environment = training_record(folder).get("environment", {})
     if environment.get("commit", "").endswith("-dirty"):
         trained_by = environment["commit"]
         raise ValueError(f"{folder} was trained by code of commit {trained_by}: commit the code and train it again")

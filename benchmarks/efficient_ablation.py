@@ -8,7 +8,6 @@ A model may not use its attention at all: Reformer's published language model is
 WikiText-2's test text as one stream; masked ones predict the masked tokens of their own recipe.
 """
 
-import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from benchmarks.common import new_parser, read_options, wikitext, write_results
+from benchmarks.common import new_parser, read_options, training_record, wikitext, write_results
 from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
 
@@ -68,7 +67,7 @@ def main() -> None:
         model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(folder)
         recipe = None
         if masked:
-            recipe = MaskedLMRecipe(**json.loads((folder / "training.json").read_text(encoding="utf-8"))["recipe"])
+            recipe = MaskedLMRecipe(**training_record(folder)["recipe"])
         measured = ablations(model, AutoTokenizer.from_pretrained(folder), texts, recipe)
         kind = model.config.attention_kind
         print(

@@ -35,6 +35,7 @@ from benchmarks.common import (
     read_options,
     read_results,
     refuse_stopped,
+    training_record,
     write_results,
 )
 from hf_lecture_models import LectureBertModel
@@ -256,7 +257,7 @@ def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, 
     refuse_stopped(
         column.task.train(model, tokenizer, data, None, recipe, output_dir=folder, quiet=True, resume=cut_off)
     )
-    seconds = json.loads((folder / "training.json").read_text(encoding="utf-8"))["step_cpu_seconds"]
+    seconds = training_record(folder)["step_cpu_seconds"]
     if seconds > column.budget_s:
         raise RuntimeError(f"{folder} took {seconds:.0f} CPU seconds, more than the budget of {title}")
     measured = column.task.evaluate(model, tokenizer, test_data, recipe)

@@ -7,22 +7,26 @@ Protocol: one stream, each line a text that ends in `</s>`, blank lines included
 published protocol of WikiText-2 at the level of words).
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
+from benchmarks.common import (
+    check_trained_on_committed_code,
+    new_parser,
+    read_options,
+    timed,
+    training_record,
+    wikitext,
+    write_results,
+)
 from hf_lecture_models import evaluate_language_model
 
 
 def validation_curve(folder: Path) -> list[dict[str, Any]]:
     """Step, epoch, validation perplexity and bits per byte of each evaluation; [] where nothing was recorded."""
-    record = folder / "training.json"
-    if not record.is_file():
-        return []
-    history = json.loads(record.read_text(encoding="utf-8"))["history"]
+    history = training_record(folder).get("history", ())
     keys = ("step", "epoch", "validation_perplexity", "validation_word_perplexity", "validation_bits_per_byte")
     return [{key: row[key] for key in keys} for row in history if "validation_perplexity" in row]
 
@@ -46,9 +50,7 @@ def main() -> None:
             f"{figures['tokens'] / cpu_seconds:,.0f} tokens per CPU second"
         )
     measured["validation_curve"] = validation_curve(arguments.folder)
-    record = arguments.folder / "training.json"
-    if record.is_file():
-        training = json.loads(record.read_text(encoding="utf-8"))
+    if training := training_record(arguments.folder):
         measured["training"] = {k: v for k, v in training.items() if not isinstance(v, list | dict)}
     write_results(arguments.name, measured)
 

@@ -16,11 +16,11 @@ import transformers
 import yaml
 from transformers.utils import logging
 
-from benchmarks.common import ROOT, check_trained_on_committed_code, new_parser
+from benchmarks.common import ROOT, check_trained_on_committed_code, new_parser, training_record
 from hf_lecture_models.analysis.figures import save_learning_curve
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
-from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.task_file import TASK_FILE
 from hf_lecture_models.loading import load_model
 
@@ -48,12 +48,9 @@ def gather(name: str, folder: Path) -> dict[str, Any]:
 def keep(name: str, folder: Path) -> None:
     """Write a recipe's facts and the picture of its learning curve, from the folder that the recipe made."""
     facts = gather(name, folder)
-    with staged_file(CARDS / "facts" / f"{name}.json") as path:
-        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    record = folder / "training.json"
-    if record.is_file():
-        history = json.loads(record.read_text(encoding="utf-8"))["history"]
-        save_learning_curve(history, CARDS / f"{name}.png", width=4.2, height=2.7)
+    write_file(CARDS / "facts" / f"{name}.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    if record := training_record(folder):
+        save_learning_curve(record["history"], CARDS / f"{name}.png", width=4.2, height=2.7)
 
 
 def take_description(name: str) -> None:
@@ -71,8 +68,7 @@ def take_description(name: str) -> None:
     split = {key: value for key, value in facts["data"].items() if key == "split"}
     described = facts | {"recipe": recipe, "data": split | recipe["data"]}
     if described != facts:
-        with staged_file(path) as file:
-            file.write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_file(path, json.dumps(described, indent=1, ensure_ascii=False) + "\n")
 
 
 def measured(name: str, facts: dict[str, Any]) -> dict[str, Any]:
@@ -125,8 +121,7 @@ def main() -> None:
         keep(arguments.name, arguments.folder)
     for name in names():
         take_description(name)
-        with staged_file(CARDS / f"{name}.md") as path:
-            path.write_text(render(name), encoding="utf-8")
+        write_file(CARDS / f"{name}.md", render(name))
     print(f"{len(names())} cards in {CARDS.relative_to(ROOT)}")
 
 

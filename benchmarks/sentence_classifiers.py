@@ -31,6 +31,7 @@ from benchmarks.common import (
     read_options,
     read_results,
     refuse_stopped,
+    training_record,
     write_results,
 )
 from hf_lecture_models.io.recipe import load_recipe
@@ -97,7 +98,7 @@ def run(
         "validation": result.best_metric,
         "test": float(right.mean()),
         "parameters": model.num_parameters(),
-        "step_cpu_seconds": json.loads((folder / "training.json").read_text(encoding="utf-8"))["step_cpu_seconds"],
+        "step_cpu_seconds": training_record(folder)["step_cpu_seconds"],
         "sentences": len(right),
         "right": np.packbits(right).tobytes().hex(),
     }

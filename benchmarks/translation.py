@@ -10,7 +10,6 @@ as large by chance. The picture of the record "translation" is docs/translation_
 """
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from benchmarks.common import (
     new_parser,
     read_options,
     timed,
+    training_record,
     write_results,
 )
 from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
@@ -106,9 +106,7 @@ def load(folder: str) -> tuple[Any, Any, dict[str, Any]]:
     """Return a translator, its tokenizer, and the record of its size and training."""
     model, tokenizer = load_model(folder, AutoModelForSeq2SeqLM)
     facts: dict[str, Any] = {"parameters": sum(p.numel() for p in model.parameters())}
-    record = Path(folder) / "training.json"
-    if record.is_file():
-        training = json.loads(record.read_text(encoding="utf-8"))
+    if training := training_record(Path(folder)):
         facts["training"] = {key: value for key, value in training.items() if not isinstance(value, list | dict)}
         facts["training"]["commit"] = training["environment"].get("commit")
     return model.eval(), tokenizer, facts

@@ -34,7 +34,15 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import data_folder, new_parser, read_options, read_results, refuse_stopped, write_results
+from benchmarks.common import (
+    data_folder,
+    new_parser,
+    read_options,
+    read_results,
+    refuse_stopped,
+    training_record,
+    write_results,
+)
 from hf_lecture_models import UnigramTokenizer
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.image_classification import ImageClassification, ImageClassificationRecipe
@@ -166,11 +174,11 @@ def measure(unit: str, parts: dict[str, Rows], seconds: float) -> dict[str, Any]
 
     with tempfile.TemporaryDirectory() as folder:
         train(replace(recipe, max_steps=CALIBRATION_STEPS), None, f"{folder}/first")
-        record = json.loads((Path(folder) / "first" / "training.json").read_text(encoding="utf-8"))
+        record = training_record(Path(folder, "first"))
         steps = max(1, round(seconds * CALIBRATION_STEPS / record["step_cpu_seconds"]))
         every = max(1, steps // 10)
         result = train(replace(recipe, max_steps=steps, evaluate_every=every), parts["dev"], f"{folder}/run")
-        record = json.loads((Path(folder) / "run" / "training.json").read_text(encoding="utf-8"))
+        record = training_record(Path(folder, "run"))
         model = task.auto_class.from_pretrained(result.folder)
     found = {
         "steps": steps,

@@ -35,6 +35,7 @@ from benchmarks.common import (
     keep_freed_memory,
     new_parser,
     refuse_stopped,
+    training_record,
     write_results,
 )
 from benchmarks.training_steps import Run, note, ratio, read_shape, take_turns, warm_up_of
@@ -148,7 +149,7 @@ def _trained(task: Any, recipe: Any, folder: Path, prefix: str, dirty: bool) -> 
         refuse_stopped(train_and_test(task, recipe, resume=folder.is_dir()).training)
     if not dirty:
         check_trained_on_committed_code(folder)
-    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    record = training_record(folder)
     return {
         f"{prefix}validation {record['metric']}": round(record["best_metric"], 4),
         f"{prefix}steps": record["step"],

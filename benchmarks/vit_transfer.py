@@ -9,14 +9,22 @@ it learns the even classes from a few images, by the same recipe, `vit_fashion_m
 other images too. The weights after the last step are measured on the test images of the even classes.
 """
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import ROOT, data_folder, mean_and_error, new_parser, read_options, refuse_stopped, write_results
+from benchmarks.common import (
+    ROOT,
+    data_folder,
+    mean_and_error,
+    new_parser,
+    read_options,
+    refuse_stopped,
+    training_record,
+    write_results,
+)
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.loading import be_quiet
@@ -60,8 +68,7 @@ def _train(task: Any, recipe: Any, data: Rows, folder: Path) -> tuple[Any, float
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     refuse_stopped(task.train(model, processor, data, None, recipe, output_dir=folder, quiet=True))
-    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    return (model, processor), record["step_cpu_seconds"]
+    return (model, processor), training_record(folder)["step_cpu_seconds"]
 
 
 def main() -> None:
