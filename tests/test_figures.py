@@ -725,8 +725,8 @@ def repetitions() -> Iterator[str]:
     )
     yield f"the LSTM saves {lstm[near]:.1f} bits for a seldom word that occurred 1 to 7 words before, and"
     yield f"{lstm[far]:.1f} for one that has not occurred for 8,192 words or more; self-attention in words"
-    saved = f"{plain[near] - cached[near]:.1f} bits beside the 5-gram"
-    yield f"saves {attention[near]:.1f} and {attention[far]:.1f}. That is far from the cache's {saved}"
+    saved = f"{plain[near] - cached[near]:.1f} bits that the cache saves the 5-gram"
+    yield f"saves {attention[near]:.1f} and {attention[far]:.1f}. That is far from the {saved}"
     words = [name for name in wikitext2_table.NETWORKS if "BPE" not in name]
     for pieces in shown.keys() & wikitext2_table.NETWORKS.keys() - set(words):
         assert all(shown[pieces][place] > shown[name][place] for name in words for place in plain), "more everywhere"
