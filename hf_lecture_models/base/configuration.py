@@ -79,12 +79,12 @@ class LectureConfig(PreTrainedConfig):
         hidden_size: int
 
     def __post_init__(self, **kwargs: Any) -> None:
-        has_own_labels = self.id2label is not None or self.label2id is not None
+        names_classes = self.id2label is not None  # else transformers makes both, whatever label2id is
         super().__post_init__(**(self._read_arguments(kwargs) if kwargs else {}))
         self._is_constructed = True
         for name in self.__dataclass_fields__:
             self._check_value(name, getattr(self, name))
-        if has_own_labels:
+        if names_classes:
             self._match_labels(self.label2id)
         for name, multiple in self.divisors.items():
             part, whole = getattr(self, name, None), getattr(self, multiple, None)

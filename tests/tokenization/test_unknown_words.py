@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, normalizers
+from tokenizers.models import BPE
 from tokenizers.normalizers import Lowercase, Normalizer, Replace
 from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, TokenizersBackend
@@ -153,6 +154,11 @@ def test_a_changed_tokenizer_is_asked_itself():
         changed.backend_tokenizer.normalizer = normalizers.Sequence([Normalizer.custom(ThroughPython())])
         changed.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(ThroughPython())
         assert not changed.is_unmodified()
+    # The pre-tokenizer is the same, but known words are no longer whole.
+    changed = WordTokenizer.train(CORPUS, unknown_words="spelled")
+    vocabulary = changed.backend_tokenizer.get_vocab(with_added_tokens=False)
+    changed.backend_tokenizer.model = BPE(vocabulary, merges=[], byte_fallback=True)
+    assert not changed.is_unmodified()
 
 
 def test_each_unknown_word_has_the_token_of_its_class():
