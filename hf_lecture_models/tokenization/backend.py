@@ -267,22 +267,21 @@ class LectureTokenizer(TokenizersBackend):
         Raises:
             ValueError: one of them is True, but the tokenizer has a template.
         """
-        if self.backend_tokenizer.post_processor is not None and self._has_template():
-            self._refuse_additions()
-        else:
+        if self.backend_tokenizer.post_processor is None or not self._has_template():
             super().update_post_processor()
+        elif self._add_bos_token or self._add_eos_token:
+            self._refuse_additions()
 
     def _has_template(self) -> bool:
         return _is_template(read_pieces(self.backend_tokenizer.post_processor), self.special_tokens_map)
 
     def _refuse_additions(self) -> None:
-        if self._add_bos_token or self._add_eos_token:
-            self._add_bos_token = self._add_eos_token = False
-            single, _ = read_pieces(self.backend_tokenizer.post_processor)
-            raise ValueError(
-                f"add_bos_token and add_eos_token contradict this tokenizer's template {show(single)!r}; leave them "
-                "out, or call tokenizer.set_template(Template(...)) with a template that has these tokens"
-            )
+        self._add_bos_token = self._add_eos_token = False
+        single, _ = read_pieces(self.backend_tokenizer.post_processor)
+        raise ValueError(
+            f"add_bos_token and add_eos_token contradict this tokenizer's template {show(single)!r}; leave them out, "
+            "or call tokenizer.set_template(Template(...)) with a template that has these tokens"
+        )
 
     def is_unmodified(self) -> bool:
         """Return whether the backend is unchanged, so that `encode_corpus` may bypass it and give the same ids."""
