@@ -61,14 +61,6 @@ def translate_n_best(
 ) -> list[list[Translation]]:
     """Return `num_return_sequences` translations of each text, best first; they do not depend on the batch.
 
-    >>> from hf_lecture_models import RecurrentSeq2SeqConfig, RecurrentSeq2SeqForConditionalGeneration, WordTokenizer
-    >>> tokenizer = WordTokenizer.train(["je suis", "I am"], add_bos_token=False, add_eos_token=True, progress=False)
-    >>> ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("eos", "pad")}
-    >>> ids |= {"vocab_size": len(tokenizer), "decoder_start_token_id": tokenizer.bos_token_id}
-    >>> model = RecurrentSeq2SeqForConditionalGeneration(RecurrentSeq2SeqConfig(hidden_size=4, **ids)).eval()
-    >>> [[len(one.source_ids) for one in many] for many in translate_n_best(model, tokenizer, ["je suis", "je"])]
-    [[3], [2]]
-
     Args:
         model: any that `AutoModelForSeq2SeqLM` loads.
         tokenizer: of the source, or a pair; see `target_tokenizer_of`.
