@@ -11,11 +11,12 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import truncated_normal
+from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, truncated_normal
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
-from hf_lecture_models.layers.patches import interpolate_positions, masked_patches
+from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.patches import check_images, interpolate_positions, masked_patches
 from hf_lecture_models.layers.position_wise import PositionWise
 
 
@@ -56,6 +57,36 @@ class ImageEmbeddings(nn.Module):
             return self.position_embeddings
         of_class, of_patches = self.position_embeddings.tensor_split((1,), dim=1)
         return torch.cat((of_class, interpolate_positions(of_patches, *grid)), dim=1)
+
+
+class ImageEncoderPreTrainedModel(BidirectionalPreTrainedModel):
+    """The base of the pre-trained base class of a model that reads images with `ImageEmbeddings` and `ImageBlock`s."""
+
+    main_input_name = "pixel_values"
+    input_modalities = ["image"]
+    _no_split_modules = ["ImageEmbeddings"]
+    embeddings: ImageEmbeddings
+
+    def read_images(
+        self, pixel_values: Tensor, masked: Tensor | None, interpolate: bool | None, call: dict[str, Any]
+    ) -> tuple[Tensor, AttentionKernel]:
+        """Return h, (batch, 1 + patches, hidden), and the attention to all patches.
+
+        Args:
+            pixel_values: (batch, num_channels, height, width).
+            masked: (batch, patches), True where m takes the place of a patch.
+            interpolate: read images of another size than `config.image_size`.
+            call: the arguments of `forward` that the model does not know.
+
+        Raises:
+            ValueError: as `check_images`.
+        """
+        size = None if interpolate else self.config.image_size
+        check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
+        h = self.embeddings(pixel_values, masked)
+        # All patches are real, and flex attention's own mask has a fixed size.
+        name, options = self.attention_choice(call)
+        return h, bidirectional_attention(name, h, **options)._replace(mask=None)
 
 
 class ImageBlock(GradientCheckpointingLayer):

@@ -42,17 +42,15 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput
 
-from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_models import TextInputs
 from hf_lecture_models.base.attention_stacks import DecoderStack
 from hf_lecture_models.base.encoder_decoder import ImageEncoderDecoderModel
 from hf_lecture_models.base.heads.seq2seq_lm import ImageSeq2SeqLMHead
-from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings
+from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings, ImageEncoderPreTrainedModel
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention
-from hf_lecture_models.layers.patches import check_images
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import LearnedPositions
 from hf_lecture_models.models.image_captioning.configuration_image_captioning import ImageCaptioningConfig
@@ -84,13 +82,10 @@ class CaptionBlock(GradientCheckpointingLayer):
         return c + self.dropout(self.ffn(self.ffn_norm(c)))
 
 
-class ImageCaptioningPreTrainedModel(BidirectionalPreTrainedModel):
+class ImageCaptioningPreTrainedModel(ImageEncoderPreTrainedModel):
     """The base class of encoder, decoder, and the models of both."""
 
     config: ImageCaptioningConfig
-    main_input_name = "pixel_values"
-    input_modalities = ["image"]
-    _no_split_modules = ["ImageEmbeddings"]
 
 
 class CaptionEncoder(ImageCaptioningPreTrainedModel):
@@ -108,12 +103,7 @@ class CaptionEncoder(ImageCaptioningPreTrainedModel):
         self, pixel_values: Tensor, interpolate_pos_encoding: bool | None = None, **kwargs: Any
     ) -> BaseModelOutput:
         """Read images (batch, num_channels, height, width)."""
-        size = None if interpolate_pos_encoding else self.config.image_size
-        check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
-        e = self.embeddings(pixel_values, None)
-        # All patches are real, and flex attention's own mask has a fixed size.
-        name, options = self.attention_choice(kwargs)
-        attention = bidirectional_attention(name, e, **options)._replace(mask=None)
+        e, attention = self.read_images(pixel_values, None, interpolate_pos_encoding, kwargs)
         for layer in self.layers:
             e = layer(e, attention)
         return BaseModelOutput(last_hidden_state=self.norm(e))

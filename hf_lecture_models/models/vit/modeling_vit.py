@@ -45,27 +45,22 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel
 from hf_lecture_models.base.heads.images import (
     ImageClassificationHead,
     MaskedImageModelingHead,
     MaskedPatchPredictionHead,
 )
-from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings
+from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings, ImageEncoderPreTrainedModel
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
-from hf_lecture_models.layers.patches import check_images, number_of_colors
+from hf_lecture_models.layers.patches import number_of_colors
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig
 
 
-class LectureViTPreTrainedModel(BidirectionalPreTrainedModel):
+class LectureViTPreTrainedModel(ImageEncoderPreTrainedModel):
     """The base class of all Vision Transformers."""
 
     config: LectureViTConfig
-    main_input_name = "pixel_values"
-    input_modalities = ["image"]
-    _no_split_modules = ["ImageEmbeddings"]
     _input_embed_layer = "embed_patches"
     _may_start_anew = ("pooler", "embeddings.mask_token")
     # Of a checkpoint of masked images, which only such heads read.
@@ -106,12 +101,7 @@ class LectureViTModel(LectureViTPreTrainedModel):
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
         """Read images."""
-        size = None if interpolate_pos_encoding else self.config.image_size
-        check_images(pixel_values, self.config.num_channels, self.config.patch_size, size)
-        hidden = self.embeddings(pixel_values, bool_masked_pos)
-        # All patches are real, and flex attention's own mask has a fixed size.
-        name, options = self.attention_choice(kwargs)
-        attention = bidirectional_attention(name, hidden, **options)._replace(mask=None)
+        hidden, attention = self.read_images(pixel_values, bool_masked_pos, interpolate_pos_encoding, kwargs)
         for index, layer in enumerate(self.layers, start=1):
             hidden = layer(hidden, attention, num_states if index == len(self.layers) else None)
         y = self.norm(hidden)
