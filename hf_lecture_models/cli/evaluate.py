@@ -92,7 +92,7 @@ def _task(name: str, output: Path | None) -> Task[Any]:
     known = TASK_OF_BENCHMARK | TASKS
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else "."
         raise ValueError(f"there is no task {name}{hint} There are {', '.join(known)}")
     if output is not None and known[name].name not in ("text_classification", "image_classification"):
         raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")

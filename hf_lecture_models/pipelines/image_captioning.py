@@ -61,7 +61,9 @@ class ImageCaptioningPipeline(Pipeline):
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any
     ) -> Any:
         """Write a caption of an image, or of each of several; a generator or a data set gives an iterator."""
-        size = batch_size or self._batch_size or _BATCH_SIZE
+        size = self._batch_size or _BATCH_SIZE if batch_size is None else batch_size
+        if size < 1:
+            raise ValueError(f"batch_size is {size}; it must be an integer of at least 1")
         options = {**self._forward_params, **kwargs, "batch_size": size}
 
         def run(images: list[Any]) -> list[Any]:

@@ -22,7 +22,7 @@ from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.factories import load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.texts import TextsTask, perplexity
 from hf_lecture_models.trainer.batches import Batch, Batches
@@ -87,7 +87,10 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
         }
         if not recipe.from_pretrained:
             return make_model(self.auto_class, shape | dict(recipe.model), processor, recipe.seed)
-        return load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)[0]
+        model, new = load_checkpoint(self.auto_class, recipe.from_pretrained, recipe.seed)
+        if new:
+            log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""

@@ -150,6 +150,7 @@ def test_a_language_model_on_a_text_file(run: Any, network: Path, tmp_path: Path
     ("arguments", "message"),
     [
         (["sst4", "FILE"], "there is no task sst4; did you mean sst5?"),
+        (["zzz", "FILE"], "there is no task zzz. There are "),
         (["text_classification"], "where its data are on the Hub is not known of text_classification"),
         (["sst3"], "where its data are on the Hub is not known of sst3: name their files"),
         (["ewt", "FILE"], "which AutoModelForTokenClassification cannot load"),

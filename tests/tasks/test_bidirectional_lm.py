@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, pipeline
 
-from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoTokenizer
+from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoModel, ElmoTokenizer
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.tasks.bidirectional_lm import (
@@ -133,6 +133,13 @@ def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -
     assert [best.config.id2label[tag] for tag in logits.argmax(-1).tolist()] == tags[0]
     vectors = pipeline("feature-extraction", model=str(tmp_path))(sentence)
     assert np.shape(vectors) == (1, 8, 12)
+
+
+def test_weights_that_a_checkpoint_lacks_are_named(trained: Path, tmp_path: Path, capsys: Any) -> None:
+    ElmoModel.from_pretrained(trained).save_pretrained(tmp_path)
+    own = BidirectionalLMRecipe(from_pretrained=str(tmp_path), train_texts=TEXTS)
+    TASK.model(own, AutoTokenizer.from_pretrained(trained), TEXTS)
+    assert "start anew: " in capsys.readouterr().err
 
 
 def test_what_does_not_belong_together_is_refused(trained: Path) -> None:

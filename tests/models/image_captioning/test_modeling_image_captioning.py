@@ -451,6 +451,8 @@ def test_the_pipeline_takes_images_of_every_kind(tmp_path: Path) -> None:
     for kind in (str(tmp_path / "image.png"), array, array[None], torch.from_numpy(array), image.convert("RGB")):
         assert captioner(kind, max_new_tokens=5) == expected
     assert captioner([image, array], max_new_tokens=5, batch_size=1) == [expected, expected]
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        captioner(image, batch_size=0)
     assert list(captioner((each for each in [image]), max_new_tokens=5)) == [expected]
     several = captioner(image, num_beams=3, num_return_sequences=2, max_new_tokens=5)
     assert several[0]["score"] >= several[1]["score"]
