@@ -187,9 +187,9 @@ def test_scripts_do_not_need_the_terminal():
 
 _BASE_INSTALL = """
 import sys
-import torch, transformers.generation.utils, transformers.modeling_utils, transformers.processing_utils
 for name in ("accelerate", "datasets", "evaluate", "matplotlib"):
     sys.modules[name] = None  # as if it were not installed
+import torch, transformers.generation.utils, transformers.modeling_utils, transformers.processing_utils
 before = set(sys.modules)
 import hf_lecture_models
 brought = set(sys.modules) - before

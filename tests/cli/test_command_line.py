@@ -24,28 +24,16 @@ ROOT = Path(__file__).resolve().parents[2]
 USAGE = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
 GROUP = typer.main.get_command(hf_lecture_cli.app)
 
-# Runs the console script's function in a child for each case, and leaves what it wrote, its exit status, and the names
-# of all modules that it imported.
+# Runs the console script's function and leaves the names of all modules that it imported.
 OBSERVED = """
-import json, os, sys
-import hf_lecture_cli
-for number, (arguments, environment) in enumerate(json.load(sys.stdin)):
-    child = os.fork()
-    if child:
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        with open(f"{number}.status", "w", encoding="utf-8") as file:
-            file.write(str(status))
-        continue
-    for stream in (1, 2):
-        os.dup2(os.open(f"{number}.{stream}", os.O_WRONLY | os.O_CREAT), stream)
-    os.environ |= environment
-    sys.argv[1:] = arguments
-    try:
-        hf_lecture_cli.main()
-    finally:
-        with open(f"{number}.json", "w", encoding="utf-8") as file:
-            json.dump(list(sys.modules), file)
-    sys.exit()
+import json, sys
+place = sys.argv.pop(1)
+from hf_lecture_cli import main
+try:
+    main()
+finally:
+    with open(place, "w", encoding="utf-8") as file:
+        json.dump(list(sys.modules), file)
 """
 
 
@@ -58,59 +46,49 @@ def completion(line, shell="bash"):
     return {"_HF_LECTURE_COMPLETE": f"complete_{shell}", **typed}
 
 
-CASES = [
-    (["--help"], {}, 0, "Train and compare the models on your own text."),
-    (["score", "--help"], {}, 0, "--batch-size"),
-    (["generate", "--help"], {}, 0, "otherwise greedy search"),
-    (["--version"], {}, 0, f"hf-lecture-models {hf_lecture_models.__version__}\n"),
-    (["scor"], {}, 2, "Did you mean 'score'?"),
-    (["score", "model", "--tokns"], {}, 2, "--tokens"),
-    (["score"], {}, 2, "Missing argument 'MODEL'"),
-    (["score", "model", "--probability", "both"], {}, 2, "'terminated', 'prefix'"),
-    (["score", "model", "no-such-file.txt"], {}, 1, "there is no file no-such-file.txt"),
-    (["generate", "model", "--temperature", "2"], {}, 2, "need --sample"),
-    (["see", "attention", "--help"], {}, 0, "--layer"),
-    (["see", "attention", "model", "a text", "--head", "2"], {}, 2, "name --layer too"),
-    (["see", "attention", "model", "a text", "--all", "--word", "a"], {}, 2, "neither --head nor --word"),
-    (["see", "gradients", "model", " "], {}, 2, "blank"),
-    (["see", "surprisal", "model", "-o", "bits.svg"], {}, 2, "draws one TEXT"),
-    (["see", "segmentation", "model", "a text", "-o", "steps.jpg"], {}, 2, "must end in .svg"),
-    ([], completion("hf-lecture see att"), 0, "attention\n"),
-    ([], completion("hf-lecture see attention model text --la"), 0, "--layer\n"),
-    ([], completion("hf-lecture ne"), 0, "neighbours\n"),
-    ([], completion("hf-lecture score model --str"), 0, "--stream\n"),
-    ([], completion("hf-lecture neighbours model cat --metric "), 0, "cosine\neuclidean\n"),
-    ([], completion("hf-lecture score no-such-model no-such-file.txt --js"), 0, "--json\n"),
-    ([], completion("hf-lecture exercise layer"), 0, "layer_norm_gradient\n"),
-    ([], completion("hf-lecture ne", "zsh"), 0, "neighbours"),
-    ([], completion("hf-lecture ne", "fish"), 0, "neighbours"),
-]
-
-
-@pytest.fixture(scope="module")
-def observed(tmp_path_factory):
-    """The folder with what each case left."""
-    place = tmp_path_factory.mktemp("observed")
-    cases = json.dumps([case[:2] for case in CASES])
-    variables = os.environ | {"COLUMNS": "200"}
-    subprocess.run([sys.executable, "-c", OBSERVED], input=cases, text=True, env=variables, cwd=place, check=True)
-    return place
-
-
-@pytest.mark.parametrize("number", range(len(CASES)))
-def test_nothing_heavy_is_imported_before_a_verb_runs(observed, number):
+@pytest.mark.parametrize(
+    ("arguments", "environment", "status", "expected"),
+    [
+        (["--help"], {}, 0, "Train and compare the models on your own text."),
+        (["score", "--help"], {}, 0, "--batch-size"),
+        (["generate", "--help"], {}, 0, "otherwise greedy search"),
+        (["--version"], {}, 0, f"hf-lecture-models {hf_lecture_models.__version__}\n"),
+        (["scor"], {}, 2, "Did you mean 'score'?"),
+        (["score", "model", "--tokns"], {}, 2, "--tokens"),
+        (["score"], {}, 2, "Missing argument 'MODEL'"),
+        (["score", "model", "--probability", "both"], {}, 2, "'terminated', 'prefix'"),
+        (["score", "model", "no-such-file.txt"], {}, 1, "there is no file no-such-file.txt"),
+        (["generate", "model", "--temperature", "2"], {}, 2, "need --sample"),
+        (["see", "attention", "--help"], {}, 0, "--layer"),
+        (["see", "attention", "model", "a text", "--head", "2"], {}, 2, "name --layer too"),
+        (["see", "attention", "model", "a text", "--all", "--word", "a"], {}, 2, "neither --head nor --word"),
+        (["see", "gradients", "model", " "], {}, 2, "blank"),
+        (["see", "surprisal", "model", "-o", "bits.svg"], {}, 2, "draws one TEXT"),
+        (["see", "segmentation", "model", "a text", "-o", "steps.jpg"], {}, 2, "must end in .svg"),
+        ([], completion("hf-lecture see att"), 0, "attention\n"),
+        ([], completion("hf-lecture see attention model text --la"), 0, "--layer\n"),
+        ([], completion("hf-lecture ne"), 0, "neighbours\n"),
+        ([], completion("hf-lecture score model --str"), 0, "--stream\n"),
+        ([], completion("hf-lecture neighbours model cat --metric "), 0, "cosine\neuclidean\n"),
+        ([], completion("hf-lecture score no-such-model no-such-file.txt --js"), 0, "--json\n"),
+        ([], completion("hf-lecture exercise layer"), 0, "layer_norm_gradient\n"),
+        ([], completion("hf-lecture ne", "zsh"), 0, "neighbours"),
+        ([], completion("hf-lecture ne", "fish"), 0, "neighbours"),
+    ],
+)
+def test_nothing_heavy_is_imported_before_a_verb_runs(tmp_path, arguments, environment, status, expected):
     """Importing torch and transformers takes seconds; 300 modules of Python's and typer's take a sixth of one."""
-    _, environment, status, expected = CASES[number]
-    out, err, code, modules = (
-        (observed / f"{number}.{name}").read_text(encoding="utf-8") for name in ("1", "2", "status", "json")
-    )
-    assert expected in (err if status else out)
-    assert "Traceback" not in err
-    assert int(code) == status
-    loaded = {name.split(".")[0] for name in json.loads(modules)}
+    command = [sys.executable, "-c", OBSERVED, tmp_path / "modules.json", *arguments]
+    variables = os.environ | {"COLUMNS": "200"} | environment
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, cwd=tmp_path)
+    assert expected in (done.stderr if status else done.stdout)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == status
+    modules = json.loads((tmp_path / "modules.json").read_text(encoding="utf-8"))
+    loaded = {name.split(".")[0] for name in modules}
     assert not loaded & {"torch", "transformers", "hf_lecture_models", "numpy", "datasets"}
     assert "rich" not in loaded or environment  # typer cleans the help texts with it, for completion in zsh and fish
-    assert len(json.loads(modules)) < 500
+    assert len(modules) < 500
 
 
 # Sends a signal to its own process when the module of the first argument is about to be imported.
