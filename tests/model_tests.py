@@ -745,7 +745,7 @@ class ModelTests:
 
     @pytest.mark.once_per_model
     @torch.no_grad()
-    @pytest.mark.parametrize("place", ["memory", "disk"])
+    @pytest.mark.parametrize("place", [pytest.param("memory", marks=pytest.mark.slow), "disk"])
     def test_offloaded(self, place: str, tmp_path: Path) -> None:
         """Weights that accelerate fetches for each call give the same results; trained, such a model is not."""
         accelerate = pytest.importorskip("accelerate")
@@ -1120,7 +1120,7 @@ class CausalLMTests(TokenTests):
 
     # Caches
 
-    @pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1, 1, 1, 1), (4, 1, 1, 1, 1), (3, 2, 3), (1, 7)], ids=str)
+    @pytest.mark.parametrize("sizes", [(4, 1, 1, 1, 1), (3, 2, 3)], ids=str)
     @torch.no_grad()
     def test_cache_equals_no_cache(self, sizes: Sequence[int]) -> None:
         self.check_stepwise(self.make_inputs(2, (8, 8)), sizes, f"in pieces of {sizes}")

@@ -91,6 +91,7 @@ def test_mistakes(old: str, expected: list[str]) -> None:
     assert [text for text in mistakes(old) if "max" not in text] == expected
 
 
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_the_test_that_runs_it(program: Path, tmp_path: Path) -> None:
     toy = "hf_lecture_models/toy.py"
     listed = [

@@ -88,10 +88,12 @@ SLOW = (
     "bert_squad_tiny",
     "efficient_transformer_tiny",
     "gpt1_pairs_tiny",
+    "image_captioning_tiny",
     "padded_mlp_layer_per_input_tiny",
     "recurrent_pairs_tiny",
     "recurrent_tiny",
     "self_attention_tiny",
+    "transformer_xl_recall_tiny",
 )
 
 

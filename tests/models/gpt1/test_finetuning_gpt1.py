@@ -27,9 +27,7 @@ from transformers import (
 )
 
 from hf_lecture_models import Gpt1ForCausalLM, Gpt1ForSequenceClassification, Gpt1Model, WordTokenizer
-from hf_lecture_models.tasks.causal_lm import CausalLM
 from hf_lecture_models.tasks.factories import add_template
-from hf_lecture_models.tasks.main import train_from_command
 from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe, encode_examples
 from tests.model_tests import perturb
 from tests.models.gpt1.test_modeling_gpt1 import small
@@ -265,14 +263,6 @@ def test_an_official_checkpoint_with_its_own_tokenizer(tmp_path: Path) -> None:
     assert answers[0]["label"] in ("a", "c")
 
 
-RECIPES = Path(__file__).parents[3] / "training" / "recipes"
-FEW = ("--epochs", "5", "--save_every", "10", "--model.auxiliary_lm_weight", "0.5")
-
-
-def train(task: Any, name: str, *arguments: Any) -> Any:
-    return train_from_command(task, [str(argument) for argument in (RECIPES / name, *arguments)])[0]
-
-
 @contextmanager
 def stopped_at(call: int) -> Iterator[None]:
     """Within it, this forward pass in training is interrupted."""
@@ -292,27 +282,6 @@ def assert_same_bits(first: Path, second: Path) -> None:
     expected, found = (load_file(folder / "model.safetensors") for folder in (first, second))
     assert expected.keys() == found.keys()
     assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
-
-
-@pytest.mark.parametrize(
-    ("task", "name", "options", "call", "saved"),
-    [
-        # With dropout, two micro-batches in each step, both orders of each pair and the auxiliary loss.
-        (TASK, "gpt1_pairs_tiny.yaml", FEW, 35, "step-00000010"),
-        pytest.param(CausalLM(), "gpt1_tiny.yaml", (), 50, "step-00000040", marks=pytest.mark.slow),
-    ],
-    ids=["pairs", "language model"],
-)
-def test_stopped_and_resumed_it_ends_in_the_same_bits(
-    task: Any, name: str, options: tuple[str, ...], call: int, saved: str, tmp_path: Path
-) -> None:
-    straight = train(task, name, *options, "--output_dir", tmp_path / "straight")
-    with stopped_at(call):
-        train(task, name, *options, "--output_dir", tmp_path / "run")
-    assert (tmp_path / "run" / "checkpoints" / saved).is_dir()
-    resumed = train(task, name, *options, "--output_dir", tmp_path / "run", "--resume")
-    assert (resumed.step, resumed.best_metric) == (straight.step, straight.best_metric)
-    assert_same_bits(straight.folder, resumed.folder)
 
 
 def test_a_run_from_a_language_model_is_resumed_too(folder: Path, tmp_path: Path) -> None:

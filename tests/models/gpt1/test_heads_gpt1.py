@@ -215,6 +215,7 @@ def test_what_is_shown_of_both_orders_is_of_the_pairs_as_given() -> None:
             assert_close(our, their, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_both_orders_compile_in_one_piece() -> None:
     model, inputs = build(both_orders=True, auxiliary_lm_weight=0.5), pairs(*LENGTHS)
     labels = torch.tensor([0, 1, 2, 0, 1])
