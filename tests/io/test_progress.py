@@ -116,8 +116,11 @@ def test_a_bar_that_is_closed_or_lost_writes_no_line(clock, capsys):
 
 def test_a_thread_watches_a_log_alone_until_the_bar_is_closed(clock, monkeypatch):
     def watchers():
-        return [one for one in threading.enumerate() if getattr(one, "_target", None) is progress.watch]
+        watching = [one for one in threading.enumerate() if getattr(one, "_target", None) is progress.watch]
+        return [one for one in watching if one not in others]
 
+    others = []  # bars of other tests, which nothing has closed yet
+    others = watchers()
     with ProgressBar(total=9):
         [thread] = watchers()
         assert thread.daemon
