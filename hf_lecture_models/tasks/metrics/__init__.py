@@ -37,21 +37,6 @@ def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]
     }
 
 
-def pair_info(description: str, inputs: str, kind: str) -> Any:
-    """Return what `evaluate` wants to know of a metric whose predictions and references are numbers of a kind.
-
-    Args:
-        inputs: what the numbers are.
-        kind: their type, "int64" or "float64".
-    """
-    import datasets
-    import evaluate
-
-    features = datasets.Features({name: datasets.Value(kind) for name in ("predictions", "references")})
-    described = {"description": description, "inputs_description": f"predictions, references: {inputs}"}
-    return evaluate.MetricInfo(**described, citation="", features=features)
-
-
 @cache
 def _load(name: str) -> Any:
     try:

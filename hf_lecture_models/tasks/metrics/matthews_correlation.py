@@ -1,10 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Matthews' correlation of predicted and right classes."""
 
+import datasets
 import evaluate
 from sklearn.metrics import matthews_corrcoef
-
-from hf_lecture_models.tasks.metrics import pair_info
 
 
 class MatthewsCorrelation(evaluate.Metric):
@@ -14,7 +13,13 @@ class MatthewsCorrelation(evaluate.Metric):
     """
 
     def _info(self) -> evaluate.MetricInfo:
-        return pair_info("The correlation of predicted and right classes.", "ids of classes.", "int64")
+        features = datasets.Features({"predictions": datasets.Value("int64"), "references": datasets.Value("int64")})
+        return evaluate.MetricInfo(
+            description="The correlation of predicted and right classes.",
+            citation="",
+            inputs_description="predictions, references: ids of classes.",
+            features=features,
+        )
 
     def _compute(self, predictions: list[int], references: list[int]) -> dict[str, float]:
         varies = len(set(predictions)) > 1 and len(set(references)) > 1
