@@ -184,7 +184,7 @@ def is_committed(name: str) -> bool:
 
 
 def training_record(folder: Path) -> dict[str, Any]:
-    """Return the record of the training that made a folder; {} where there is none."""
+    """Return the record of the training that made a folder; {} if the folder has no record."""
     record = folder / "training.json"
     return json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
 

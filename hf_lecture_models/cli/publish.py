@@ -41,16 +41,16 @@ def run(
 
 
 def read(name: str, licence: str | None) -> tuple[Any, Any, dict[str, Any], dict[str, Path]]:
-    """Return a model, its tokenizer, the facts of its card, and the pictures beside it; draw a missing curve."""
+    """Return a model, its tokenizer, the facts of its card, and the pictures beside it; draw the learning curve."""
     model, tokenizer = load_model(name)
     facts = facts_of(name, model, tokenizer)
     facts["licence"] = licence or facts.get("licence")
     files = {"learning_curve": Path(name) / LEARNING_CURVE, "drawings": Path(name) / DRAWINGS}
-    if (Path(name) / "training.json").is_file() and not files["learning_curve"].is_file():
+    if (Path(name) / "training.json").is_file():  # also where a picture is there: the run may have gone on since
         try:
             save_learning_curve(read_record(Path(name))["history"], files["learning_curve"])
         except (ImportError, OSError, ValueError) as error:
-            print(f"the card lacks a learning curve: {error}", file=sys.stderr)
+            print(f"the learning curve is not drawn: {error}", file=sys.stderr)
     return model, tokenizer, facts, {part: path for part, path in files.items() if path.is_file()}
 
 

@@ -274,6 +274,7 @@ def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[Kind, Path],
     if "accuracy" in kind.metrics:
         count = right_texts if kind.items == "examples" else right_tags
         assert measured["results"]["accuracy"] == pytest.approx(count(kind, folder))
+    (folder / "learning_curve.png").write_bytes(b"of the run before it went on")
     options = ["--evaluate", str(path), "--licence", "apache-2.0", "--dry-run"]
     done = CliRunner().invoke(app, ["publish", str(folder), "somebody/small", *options])
     assert done.exit_code == 0, done.output
