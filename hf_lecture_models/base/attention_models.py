@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast, BaseModelOutp
 
 from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
 from hf_lecture_models.base.serving import check_served_call
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.io.compat import CACHE, init
 from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
 from hf_lecture_models.layers.attention_kernels import ATTENTION_INSTANCES, bidirectional_attention, causal_attention
 from hf_lecture_models.layers.attention_keywords import reads_keyword
@@ -65,9 +65,9 @@ class AttentionPreTrainedModel(LayeredPreTrainedModel):
     def _prepare_cache_for_generation(
         self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
-        given = model_kwargs.get("past_key_values")
+        given = model_kwargs.get(CACHE)
         super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)
-        cache = model_kwargs.get("past_key_values")
+        cache = model_kwargs.get(CACHE)
         if given is None and cache is not None:
             use_growing_cache(cache, generation_config.num_beams or 1)
 

@@ -47,6 +47,8 @@ class LectureConfig(PreTrainedConfig):
             that contradict each other at construction and when the configuration is saved.
     """
 
+    keys_to_ignore_at_inference: ClassVar[list[str]] = ["past_key_values", "cache"]
+    """Outputs that `Trainer` does not gather: a model's state, under the name of each version of transformers."""
     foreign_model_types: ClassVar[tuple[str, ...]] = ()
     """Model types of official checkpoints that this configuration reads; their unknown fields are dropped."""
     allowed_values: ClassVar[dict[str, tuple[Any, ...]]] = {}

@@ -31,7 +31,7 @@ from hf_lecture_models.base.checkpoint import (
 )
 from hf_lecture_models.base.serving import SERVERS, refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
-from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults
+from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults, with_past_key_values
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 
@@ -57,10 +57,13 @@ def model_forward(
         return partial(model_forward, tie_last_hidden_states=tie_last_hidden_states)
     parameters = list(signature(forward).parameters.values())[1:]  # without self
     known = frozenset(parameter.name for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD)
+    keeps_state = "past_key_values" in known
     recorded = merge_with_config_defaults(capture_outputs(forward, tie_last_hidden_states=tie_last_hidden_states))
 
     @wraps(forward)
     def checked_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if keeps_state:
+            kwargs = with_past_key_values(kwargs)
         return recorded(self, *args, **given_arguments(self, kwargs, known))
 
     return checked_forward
@@ -95,7 +98,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
     """
 
     base_model_prefix = "model"
-    _skip_keys_device_placement = ["past_key_values"]
+    _skip_keys_device_placement = ["past_key_values", "cache"]
     _may_start_anew: ClassVar[tuple[str, ...]] = ()
     """Modules of the base model that a checkpoint may lack, because some heads do without them."""
     unserved: ClassVar[dict[str, str]] = {}
@@ -103,7 +106,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
-        if (args or kwargs) and torch.get_default_device().type != "meta":
+        # torch.get_default_device() knows the device of a `with` only from torch 2.8 on.
+        if (args or kwargs) and torch.empty(0).device.type != "meta":
             # With a copy of the configuration: building a model takes `gradient_checkpointing` out of it.
             own_args, own_kwargs = deepcopy((args, kwargs))
             check_model_size(partial(cls, *own_args, **own_kwargs))

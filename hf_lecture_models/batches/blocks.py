@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
@@ -121,7 +122,7 @@ class StreamBatches(Batches):
 
     def on_step_outputs(self, index: int, outputs: Any) -> None:
         """Carry the state to the next segment, cut off from the gradient."""
-        cache = getattr(outputs, "past_key_values", None)
+        cache = cache_of(outputs)
         if not isinstance(cache, RecurrentCache):
             raise ValueError(
                 f"layout stream needs a recurrent state in past_key_values, the model returned {type(cache).__name__}; "

@@ -34,6 +34,7 @@ from hf_lecture_models.evaluation.scoring import (
     score_rows,
     split_stream,
 )
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
@@ -217,7 +218,7 @@ class _Reader:
             options["output_hidden_states"] = True
         output = model(input_ids=ids[:, :-1], **options)
         log_probs = -functional.cross_entropy(output.logits[0].float(), ids[0, 1:], reduction="none")
-        after = output.past_key_values if self.limit.carries_state else None
+        after = cache_of(output) if self.limit.carries_state else None
         return log_probs, self._states(output), after
 
     def _states(self, output: Any) -> np.ndarray | None:

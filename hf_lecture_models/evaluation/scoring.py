@@ -21,6 +21,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
+from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.splitting import split_rows
 
@@ -107,7 +108,11 @@ class ContextLimit:
         window = getattr(config, "max_position_embeddings", None)
         stateful = getattr(model, "_is_stateful", False)
         # A state that knows positions cannot be carried on without end: it has been trained on those of a window.
-        if stateful and window is None and "past_key_values" in inspect.signature(model.forward).parameters:
+        if (
+            stateful
+            and window is None
+            and {"past_key_values", CACHE} & inspect.signature(model.forward).parameters.keys()
+        ):
             # A segment that returns its state computes all logits, whatever `score` does.
             longest, segment = max(2, _MAX_LOGITS // config.vocab_size), getattr(config, "segment_length", None)
             if segment is not None:  # where the cuts are makes a difference to a memory of some states
@@ -409,7 +414,7 @@ def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) 
     for start in ProgressBar(range(0, len(row), segment), unit="segment", desc="scoring", shown=progress):
         ids = torch.from_numpy(row[None, start : start + segment]).to(model.device)
         output = model(input_ids=ids, past_key_values=cache, use_cache=True)
-        cache, logits = output.past_key_values, output.logits[0].float()  # (seq, vocab)
+        cache, logits = cache_of(output), output.logits[0].float()  # (seq, vocab)
         # The first token of a segment is predicted by the last logits of the one before.
         predicted = logits[:-1] if before is None else torch.cat([before, logits[:-1]])
         targets = ids[0, 1:] if before is None else ids[0]

@@ -20,6 +20,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.io.progress import ProgressBar
 
 # Tokens whose probabilities are summed first.
@@ -124,9 +125,9 @@ def _streams(model: Any, tokenizer: Any, tokens: int, rows: int, longest: int, s
                 text.append(drawn[row])
         kept = [row for row, text in enumerate(begun) if text or count < tokens]
         if len(kept) < len(begun):
-            output.past_key_values.batch_select_indices(torch.tensor(kept, dtype=torch.long, device=model.device))
+            cache_of(output).batch_select_indices(torch.tensor(kept, dtype=torch.long, device=model.device))
         ids = torch.tensor([[drawn[row]] for row in kept], device=model.device)
-        begun, cache = [begun[row] for row in kept], output.past_key_values
+        begun, cache = [begun[row] for row in kept], cache_of(output)
     return texts
 
 

@@ -1,37 +1,52 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Names from young or private places of transformers, which may move with any release: other modules take them here.
 
-The file travels with published code, where it is the first to say that the installed transformers is too old.
+The file travels with published code, where it is the first to say that the installed transformers is too old, or of a
+major version that nobody has tried.
 """
 
 from __future__ import annotations
+
+import re
+import warnings
+from inspect import signature
+from typing import Any
 
 import torch
 import transformers
 
 OLDEST_TRANSFORMERS = "5.20"
 """The oldest version of transformers that the tests were run with."""
+NEWEST_TRANSFORMERS = "5.24"
+"""The newest one."""
 
 
 def check_transformers(version: str) -> None:
-    """Refuse a version of transformers that is older than `OLDEST_TRANSFORMERS`.
+    """Refuse a version of transformers older than `OLDEST_TRANSFORMERS`, and warn of a later major version.
 
     Raises:
         ImportError: it is older.
 
     >>> check_transformers("4.57.6")
     Traceback (most recent call last):
-    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<5.24'
+    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<6'
     """
-    if _minor(version) < _minor(OLDEST_TRANSFORMERS):
+    oldest, newest = _minor(OLDEST_TRANSFORMERS), _minor(NEWEST_TRANSFORMERS)
+    known = f"'transformers>={OLDEST_TRANSFORMERS},<{newest[0] + 1}'"
+    if _minor(version) < oldest:
         raise ImportError(
-            f"this code needs transformers {OLDEST_TRANSFORMERS} or newer, not {version}: "
-            f"pip install 'transformers>={OLDEST_TRANSFORMERS},<5.24'"
+            f"this code needs transformers {OLDEST_TRANSFORMERS} or newer, not {version}: pip install {known}"
+        )
+    if _minor(version)[0] > newest[0]:
+        warnings.warn(
+            f"this code was written for transformers {newest[0]} and tried with {OLDEST_TRANSFORMERS} to "
+            f"{NEWEST_TRANSFORMERS}; under {version}, results may differ: compare them, or pip install {known}",
+            stacklevel=2,
         )
 
 
 def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 # Before the imports, which fail under an older version for the absence of one name or another.
@@ -52,6 +67,7 @@ from transformers.core_model_loading import (
     WeightRenaming,
     rename_source_key,
 )
+from transformers.generation.continuous_batching.cache import PagedAttentionCache
 from transformers.integrations.accelerate import get_device
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
@@ -59,6 +75,41 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config, tok
 from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
+
+_NAMES = {"cache", "past_key_values"} & signature(
+    transformers.GenerationMixin.prepare_inputs_for_generation
+).parameters.keys()
+if len(_NAMES) != 1:  # `generate()` would go on without the state, and say nothing
+    raise ImportError(
+        f"generate() of transformers {transformers.__version__} has another name for a model's state than this code "
+        f"knows: pip install 'transformers>={OLDEST_TRANSFORMERS},<={NEWEST_TRANSFORMERS}'"
+    )
+(CACHE,) = _NAMES
+"""The name of a model's state in its outputs and among its arguments: `cache` from transformers 5.24 on."""
+LAYERS_FILL_PAGES = CACHE == "cache"
+"""Whether the layers write into the pages of continuous batching; before transformers 5.24, its attention did."""
+
+
+def with_past_key_values(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call with `cache` renamed to `past_key_values`, as each `forward` here has it.
+
+    The pages of continuous batching are `cache` in every version, and stay: each layer's attention reads them.
+
+    Raises:
+        TypeError: both names are given.
+    """
+    cache = arguments.get("cache")
+    if cache is None or isinstance(cache, PagedAttentionCache):
+        return arguments
+    if arguments.get("past_key_values") is not None:
+        raise TypeError("cache and past_key_values are two names of one argument; give one of them")
+    return {name: value for name, value in arguments.items() if name != "cache"} | {"past_key_values": cache}
+
+
+def cache_of(outputs: Any) -> Any:
+    """Return the state among a model's outputs, or None."""
+    return getattr(outputs, CACHE, None)
+
 
 try:
     from transformers.modeling_utils import slice_logits_to_keep

@@ -22,6 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 from torch import Tensor, nn
 from transformers.cache_utils import Cache
 
+from hf_lecture_models.io.compat import LAYERS_FILL_PAGES
+
 AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
 
@@ -119,6 +121,10 @@ class CausalSelfAttention(SelfAttention):
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
         if cache is not None:
             k, v = cache.update(k, v, self.layer_idx)
+        if LAYERS_FILL_PAGES and (pages := (attention.options or {}).get("cache")) is not None:
+            options = dict(attention.options or {})
+            k, v = pages.update(k, v, self.layer_idx, kwargs=options)  # it changes the options of this layer
+            attention = attention._replace(options=options)
         return self.attend(q, k, v, attention)
 
 

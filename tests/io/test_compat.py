@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,12 +77,20 @@ def test_young_and_private_places_are_imported_in_one_file() -> None:
 
 def test_the_checked_version_is_the_declared_one() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    assert f"transformers>={compat.OLDEST_TRANSFORMERS},<5.24" in declared
+    assert f"transformers>={compat.OLDEST_TRANSFORMERS},<6" in declared
 
 
-@pytest.mark.parametrize("version", ["5.20.0", "5.20.0.dev0", "5.100.2", "6.0.0"])
+@pytest.mark.parametrize("version", ["5.20.0", "5.20.0.dev0", "5.24.1", "5.25rc1", "5.100.2"])
 def test_newer_versions_pass(version: str) -> None:
-    compat.check_transformers(version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compat.check_transformers(version)
+
+
+@pytest.mark.parametrize("version", ["6.0.0", "6.0.0.dev0", "6.0rc1", "10.2"])
+def test_a_later_major_version_is_named(version: str) -> None:
+    with pytest.warns(UserWarning, match=rf"tried with 5\.20 to 5\.24; under {re.escape(version)}, results may differ"):
+        compat.check_transformers(version)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,7 @@ def test_published_code_names_the_version_that_it_needs(
         monkeypatch.setitem(sys.modules, f"transformers.{place}", None)
     for name in ("PreTrainedConfig", "PythonBackend", "TokenizersBackend", "ViTImageProcessorPil"):
         monkeypatch.delattr(transformers, name)
-    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.19\.3: .*<5.24'$"):
+    with pytest.raises(ImportError, match=r"^this code needs transformers [\d.]+ or newer, not 5\.19\.3: .*,<6'$"):
         get_class_from_dynamic_module(reference, str(tmp_path))
 
 

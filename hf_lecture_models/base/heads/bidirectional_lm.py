@@ -10,6 +10,7 @@ from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.text_vectors import real_tokens
 
@@ -23,7 +24,10 @@ class BidirectionalLMOutput(ModelOutput):
     backward_loss: Tensor | None = None
     forward_logits: Tensor | None = None
     backward_logits: Tensor | None = None
-    past_key_values: Cache | None = None
+    if CACHE == "cache":
+        cache: Cache | None = None
+    else:
+        past_key_values: Cache | None = None
     hidden_states: tuple[Tensor, ...] | None = None
 
 
@@ -68,7 +72,7 @@ class BidirectionalLMHead(ModelHead):
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         ahead, back = outputs.last_hidden_state.chunk(2, -1)
-        carried = {"past_key_values": outputs.past_key_values, "hidden_states": outputs.get("hidden_states")}
+        carried = {CACHE: cache_of(outputs), "hidden_states": outputs.get("hidden_states")}
         if labels is None:
             logits = {"forward_logits": self.lm_head(ahead), "backward_logits": self.lm_head(back)}
             return BidirectionalLMOutput(**logits, **carried)

@@ -13,7 +13,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.io.compat import slice_logits_to_keep
+from hf_lecture_models.io.compat import CACHE, cache_of, slice_logits_to_keep
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.masks import is_prepared
@@ -81,7 +81,7 @@ class CausalLMHead(ModelHead):
         return CausalLMOutputWithPast(
             loss=loss,
             logits=logits,
-            past_key_values=outputs.past_key_values,
+            **{CACHE: cache_of(outputs)},
             hidden_states=outputs.hidden_states,
             attentions=outputs.attentions,
         )

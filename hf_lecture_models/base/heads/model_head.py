@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.base.heads.losses import mean_over_items
+from hf_lecture_models.io.compat import with_past_key_values
 
 
 class ModelHead:
@@ -123,9 +124,11 @@ def _with_arguments_of(
         if parameter.name not in names and parameter.kind is not Parameter.VAR_KEYWORD
     ]
 
+    keeps_state = "past_key_values" in {parameter.name for parameter in (*own, *handed_on)}
+
     @wraps(forward)
     def named_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return forward(self, *args, **kwargs)
+        return forward(self, *args, **(with_past_key_values(kwargs) if keeps_state else kwargs))
 
     named_forward.passes_on_to = inner  # type: ignore[attr-defined]
     named_forward.__signature__ = signature(forward).replace(parameters=[*own, *handed_on, keywords])  # type: ignore

@@ -8,17 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers.utils.generic import ModelOutput
+from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.clipped_gradients import clip_output_gradients
 from hf_lecture_models.layers.gaussian_mixture import GaussianMixture
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 
 
 @dataclass
-class SequencePredictionOutput(ModelOutput):
+class SequencePredictionOutput(CausalLMOutputWithPast):
     """The outputs of a model that predicts points.
 
     Attributes:
@@ -27,11 +27,6 @@ class SequencePredictionOutput(ModelOutput):
         past_key_values: the state after the points.
         hidden_states: on request, the first layer's input and each layer's output.
     """
-
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    past_key_values: RecurrentCache | None = None
-    hidden_states: tuple[Tensor, ...] | None = None
 
 
 class SequencePredictionHead:
@@ -155,7 +150,7 @@ class SequencePredictionHead:
         anything = torch.zeros(rows, 1, self.config.point_width, device=self.device)
         with evaluation_mode(self):
             if points is not None:
-                cache = self(points=points, use_cache=True).past_key_values
+                cache = cache_of(self(points=points, use_cache=True))
             for _ in range(n):
                 # The distribution of a point does not depend on the point itself.
                 mixture, pen = self.distribution(self(points=anything, past_key_values=cache).logits.float())
@@ -164,7 +159,7 @@ class SequencePredictionHead:
                     lifted = torch.bernoulli((pen / temperature).sigmoid(), generator=generator)
                     drawn = torch.cat((drawn, lifted.unsqueeze(-1)), -1)
                 found.append(drawn)
-                cache = self(points=drawn, past_key_values=cache, use_cache=True).past_key_values
+                cache = cache_of(self(points=drawn, past_key_values=cache, use_cache=True))
         return torch.cat(found, 1)
 
     def _read(self, points: Tensor, attention_mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

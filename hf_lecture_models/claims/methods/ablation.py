@@ -28,9 +28,9 @@ class _NoNorm(nn.LayerNorm):
 class _BlockWithoutResiduals(PreNormBlock):
     """n = Attention(LN_1(h)); h' = FFN(LN_2(n))."""
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+    def forward(self, hidden: Tensor, attention: AttentionKernel, layer_past: Cache | None = None) -> Tensor:
         """Return the next state, (batch, seq, hidden)."""
-        attended, _ = self.self_attn(self.attention_norm(hidden), attention, past_key_values)
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, layer_past)
         return self.dropout(self.ffn(self.ffn_norm(self.dropout(attended))))
 
 

@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from hf_lecture_models.io.compat import cache_of
+
 
 def output_layer_share(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
     """Return for each length the percentage of a language model's operations that its output layer does.
@@ -83,7 +85,7 @@ def _remembered(model: Any, length: int) -> int:
 
 def _cache(model: Any, length: int) -> Any:
     with torch.no_grad():
-        return model.base_model(input_ids=_text(length), use_cache=True).past_key_values
+        return cache_of(model.base_model(input_ids=_text(length), use_cache=True))
 
 
 def _dependent_steps(model: Any, length: int) -> int:

@@ -51,7 +51,6 @@ class EfficientTransformerConfig(LectureConfig):
     """
 
     model_type = "lecture_efficient_transformer"
-    keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {
         "attention_kind": ("local", "random", "hierarchical", "low_rank", "linear", "performer", "hashing"),
         "position_encoding": ("sinusoidal", "learned"),

@@ -44,7 +44,7 @@ class ElmoConfig(LectureConfig):
     """
 
     model_type = "lecture_elmo"
-    keys_to_ignore_at_inference = ["past_key_values", "hidden_states"]
+    keys_to_ignore_at_inference = [*LectureConfig.keys_to_ignore_at_inference, "hidden_states"]
     allowed_values = {"char_activation": ("relu", "tanh")}
     positive_fields = (
         "vocab_size",

@@ -46,6 +46,7 @@ from transformers.utils.generic import ModelOutput
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
 from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
 from hf_lecture_models.layers.highway import Highway
@@ -68,7 +69,10 @@ class ElmoModelOutput(ModelOutput):
 
     last_hidden_state: Tensor | None = None
     layer_states: Tensor | None = None
-    past_key_values: RecurrentCache | None = None
+    if CACHE == "cache":
+        cache: RecurrentCache | None = None
+    else:
+        past_key_values: RecurrentCache | None = None
     hidden_states: tuple[Tensor, ...] | None = None
 
 

@@ -33,7 +33,6 @@ class FeedForwardConfig(LargeVocabularyConfig):
     """
 
     model_type = "lecture_feed_forward"
-    keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = LargeVocabularyConfig.allowed_values | {"initialization": ("free", "equal", "one_vector")}
     positive_fields = (*LargeVocabularyConfig.positive_fields, "order", "embedding_size", "hidden_size")
     largest_values = LargeVocabularyConfig.largest_values | {"order": 1024}

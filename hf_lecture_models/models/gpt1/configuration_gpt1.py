@@ -51,7 +51,6 @@ class Gpt1Config(LectureConfig):
 
     model_type = "lecture_gpt1"
     foreign_model_types = ("openai-gpt",)
-    keys_to_ignore_at_inference = ["past_key_values"]
     base_model_tp_plan = BLOCKS_TP_PLAN
     attribute_map = {
         "n_embd": "hidden_size",

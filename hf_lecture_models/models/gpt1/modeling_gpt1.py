@@ -74,9 +74,9 @@ class Gpt1Block(GradientCheckpointingLayer):
         self.ffn_norm = nn.LayerNorm(width, eps)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+    def forward(self, hidden: Tensor, attention: AttentionKernel, layer_past: Cache | None = None) -> Tensor:
         """The next state, (batch, seq, hidden)."""
-        attended, _ = self.self_attn(hidden, attention, past_key_values)
+        attended, _ = self.self_attn(hidden, attention, layer_past)
         n = self.attention_norm(hidden + self.dropout(attended))
         return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
@@ -109,7 +109,7 @@ class Gpt1Model(Gpt1PreTrainedModel):
         hidden = self.dropout(text.words + self.embed_positions(text.positions))
         attention = text.attention(hidden)
         for layer in self.layers:
-            hidden = layer(hidden, attention, past_key_values=text.cache)
+            hidden = layer(hidden, attention, layer_past=text.cache)
         return hidden
 
 

@@ -21,7 +21,6 @@ class PointSequenceConfig(LectureConfig):
         use_cache: return the state, to continue a sequence.
     """
 
-    keys_to_ignore_at_inference = ["past_key_values"]
     positive_fields: ClassVar[tuple[str, ...]] = ("point_size",)
     non_negative_fields = (*LectureConfig.non_negative_fields, "quantization_step", "scale")
     finite_fields = ("shift",)

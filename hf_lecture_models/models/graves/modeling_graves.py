@@ -42,6 +42,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead, SequencePredictionOutput
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
+from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.layers.gaussian_mixture import BivariateMixture, GaussianMixture, UnitVariance
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
@@ -128,7 +129,7 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         return SequencePredictionOutput(
             loss=None if labels is None else self.loss(y, x, mask, labels, num_items_in_batch),
             logits=y,
-            past_key_values=RecurrentCache.after(past_key_values, [*after, (newest,)], seq) if use_cache else None,
+            **{CACHE: RecurrentCache.after(past_key_values, [*after, (newest,)], seq) if use_cache else None},
         )
 
     def distribution(self, logits: Tensor) -> tuple[GaussianMixture, Tensor | None]:

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead, SequencePredictionOutput
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.io.compat import init
+from hf_lecture_models.io.compat import CACHE, init
 from hf_lecture_models.layers.gaussian_mixture import CorrelatedGaussian
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
@@ -125,7 +125,7 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
         return SequencePredictionOutput(
             loss=None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch),
             logits=logits,
-            past_key_values=RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None,
+            **{CACHE: RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None},
         )
 
     def distribution(self, logits: Tensor) -> tuple[CorrelatedGaussian, Tensor | None]:

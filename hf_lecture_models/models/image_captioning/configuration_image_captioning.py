@@ -42,7 +42,6 @@ class ImageCaptioningConfig(LectureConfig):
     """
 
     model_type = "lecture_image_captioning"
-    keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu"), "is_encoder_decoder": (True,)}
     positive_fields = (
         *TRANSFORMER_SIZES,

@@ -73,12 +73,12 @@ class CaptionBlock(GradientCheckpointingLayer):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
-        self, h: Tensor, masked: AttentionKernel, image: Tensor, cross: AttentionKernel, past_key_values: Any = None
+        self, h: Tensor, masked: AttentionKernel, image: Tensor, cross: AttentionKernel, layer_past: Any = None
     ) -> Tensor:
         """Return the next state, (batch, target, hidden); `image` is e, (batch, 1 + patches, hidden)."""
-        seen = None if past_key_values is None else past_key_values.self_attention_cache  # of the caption
+        seen = None if layer_past is None else layer_past.self_attention_cache  # of the caption
         n = h + self.dropout(self.self_attn(self.attention_norm(h), masked, seen)[0])
-        c = n + self.dropout(self.cross_attn(self.cross_attention_norm(n), image, cross, past_key_values)[0])
+        c = n + self.dropout(self.cross_attn(self.cross_attention_norm(n), image, cross, layer_past)[0])
         return c + self.dropout(self.ffn(self.ffn_norm(c)))
 
 
@@ -133,7 +133,7 @@ class CaptionDecoder(ImageCaptioningPreTrainedModel, DecoderStack):
         h = self.dropout(h)
         masked, cross = text.attention(h), text.cross_attention(h)
         for layer in self.layers:
-            h = layer(h, masked, source, cross, past_key_values=cache)
+            h = layer(h, masked, source, cross, layer_past=cache)
         return self.norm(h)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_tables import NGramTables
@@ -92,7 +93,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         self, input_ids: Any, next_sequence_length: int | None = None, attention_mask: Any = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Keep the last order-1 words only, and drop positions, which a Transformer passes to its assistant."""
-        kwargs.pop("past_key_values", None)
+        kwargs.pop(CACHE, None)
         kwargs.pop("position_ids", None)
         keep = max(self.config.order - 1, 1)
         if attention_mask is not None:

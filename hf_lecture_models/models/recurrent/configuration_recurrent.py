@@ -41,7 +41,6 @@ class RecurrentConfig(LargeVocabularyConfig):
     """
 
     model_type = "lecture_recurrent"
-    keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = LargeVocabularyConfig.allowed_values | {
         "cell_type": ("elman", "gru", "lstm"),
         "pooling": ("last", "mean", "max"),

@@ -43,7 +43,6 @@ class RecurrentSeq2SeqConfig(LectureConfig):
     """
 
     model_type = "lecture_recurrent_seq2seq"
-    keys_to_ignore_at_inference = ["past_key_values"]
     allowed_values = {
         "cell_type": ("elman", "gru", "lstm"),
         "attention_type": ("none", "additive", "dot"),

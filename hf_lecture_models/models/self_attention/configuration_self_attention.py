@@ -42,7 +42,6 @@ class SelfAttentionConfig(LectureConfig):
     """
 
     model_type = "lecture_self_attention"
-    keys_to_ignore_at_inference = ["past_key_values"]
     base_model_tp_plan = BLOCKS_TP_PLAN
     allowed_values = {
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),

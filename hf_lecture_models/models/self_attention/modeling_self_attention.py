@@ -83,9 +83,9 @@ class Block(GradientCheckpointingLayer):
 class PreNormBlock(Block):
     """n = h + Attention(LN_1(h)); h' = n + FFN(LN_2(n))."""
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+    def forward(self, hidden: Tensor, attention: AttentionKernel, layer_past: Cache | None = None) -> Tensor:
         """The next state, (batch, seq, hidden)."""
-        attended, _ = self.self_attn(self.attention_norm(hidden), attention, past_key_values)
+        attended, _ = self.self_attn(self.attention_norm(hidden), attention, layer_past)
         n = hidden + self.dropout(attended)
         return n + self.dropout(self.ffn(self.ffn_norm(n)))
 
@@ -93,9 +93,9 @@ class PreNormBlock(Block):
 class PostNormBlock(Block):
     """n = LN_1(h + Attention(h)); h' = LN_2(n + FFN(n))."""
 
-    def forward(self, hidden: Tensor, attention: AttentionKernel, past_key_values: Cache | None = None) -> Tensor:
+    def forward(self, hidden: Tensor, attention: AttentionKernel, layer_past: Cache | None = None) -> Tensor:
         """The next state, (batch, seq, hidden)."""
-        attended, _ = self.self_attn(hidden, attention, past_key_values)
+        attended, _ = self.self_attn(hidden, attention, layer_past)
         n = self.attention_norm(hidden + self.dropout(attended))
         return self.ffn_norm(n + self.dropout(self.ffn(n)))
 
@@ -146,7 +146,7 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
         attention = text.attention(hidden, bias)
         states = [hidden]
         for layer in self.layers:
-            hidden = layer(hidden, attention, past_key_values=text.cache)
+            hidden = layer(hidden, attention, layer_past=text.cache)
             # Without a mix, only the last one is read.
             states = [*states, hidden] if self.layer_mix else [hidden]
         if self.layer_mix is None:

@@ -61,7 +61,6 @@ class LectureTransformerConfig(LectureConfig):
 
     model_type = "lecture_transformer"
     foreign_model_types = ("marian",)
-    keys_to_ignore_at_inference = ["past_key_values"]
     attribute_map = {
         "d_model": "hidden_size",
         "encoder_layers": "num_hidden_layers",

@@ -100,12 +100,12 @@ class DecoderBlock(GradientCheckpointingLayer):
             leave_unscaled(self.cross_attn)
 
     def forward(
-        self, h: Tensor, masked: AttentionKernel, source: Tensor, cross: AttentionKernel, past_key_values: Any = None
+        self, h: Tensor, masked: AttentionKernel, source: Tensor, cross: AttentionKernel, layer_past: Any = None
     ) -> Tensor:
         """The next state, (batch, target, hidden); `source` is (batch, source, hidden)."""
-        seen = None if past_key_values is None else past_key_values.self_attention_cache  # of the target
+        seen = None if layer_past is None else layer_past.self_attention_cache  # of the target
         n = self.residual(lambda h: self.self_attn(h, masked, seen)[0], self.attention_norm, h)
-        c = self.residual(lambda n: self.cross_attn(n, source, cross, past_key_values)[0], self.cross_attention_norm, n)
+        c = self.residual(lambda n: self.cross_attn(n, source, cross, layer_past)[0], self.cross_attention_norm, n)
         return self.residual(self.ffn, self.ffn_norm, c)
 
 

@@ -139,5 +139,5 @@ class TransformerDecoder(TransformerStack, DecoderStack):
             source_positions = bounded_positions(source, source_mask, self.longest_input)
             source = self.length_transform(source, source_mask, source_positions, text.positions)
         for layer in self.layers:
-            hidden = layer(hidden, masked, source, cross, past_key_values=cache)
+            hidden = layer(hidden, masked, source, cross, layer_past=cache)
         return self.final_norm(hidden)

@@ -54,7 +54,6 @@ class TransfoXLConfig(LectureConfig):
     """
 
     model_type = "transfo-xl"
-    keys_to_ignore_at_inference = ["past_key_values"]
     attribute_map = {
         "d_model": "hidden_size",
         "n_layer": "num_hidden_layers",
