@@ -8,7 +8,7 @@ from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 
 from hf_lecture_models.base.modeling import model_forward
-from hf_lecture_models.io.compat import CACHE, cache_of
+from hf_lecture_models.io.compat import cache_of
 
 
 class EncoderDecoderModel:
@@ -150,8 +150,8 @@ def as_encoded(encoder_outputs: Any) -> Any:
 def joined_outputs(encoded: Any, decoded: Any) -> Seq2SeqModelOutput:
     """Return the outputs of encoder and decoder as one, under the names that encoder-decoders have for them."""
     return Seq2SeqModelOutput(
-        last_hidden_state=decoded.last_hidden_state,
-        **{CACHE: cache_of(decoded)},
+        decoded.last_hidden_state,
+        cache_of(decoded),
         decoder_hidden_states=decoded.hidden_states,
         decoder_attentions=decoded.attentions,
         cross_attentions=decoded.cross_attentions,

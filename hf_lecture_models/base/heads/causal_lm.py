@@ -13,7 +13,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.io.compat import CACHE, cache_of, slice_logits_to_keep
+from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.masks import is_prepared
@@ -78,13 +78,7 @@ class CausalLMHead(ModelHead):
             padded = attention_mask is not None and not is_prepared(attention_mask)
             real = padding_mask(attention_mask, hidden) if padded else None
             loss = self._loss(hidden, all_logits, targets, real, items)
-        return CausalLMOutputWithPast(
-            loss=loss,
-            logits=logits,
-            **{CACHE: cache_of(outputs)},
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
-        )
+        return CausalLMOutputWithPast(loss, logits, cache_of(outputs), outputs.hidden_states, outputs.attentions)
 
     def _loss(
         self, hidden: Tensor, logits: Tensor | None, targets: Tensor, real: Tensor | None, items: Tensor | int | None

@@ -42,7 +42,6 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead, SequencePredictionOutput
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
-from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.layers.gaussian_mixture import BivariateMixture, GaussianMixture, UnitVariance
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
@@ -126,11 +125,9 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
             hidden.append(h)
             after.append(state)
         y = self.output(torch.cat(hidden, -1))
-        return SequencePredictionOutput(
-            loss=None if labels is None else self.loss(y, x, mask, labels, num_items_in_batch),
-            logits=y,
-            **{CACHE: RecurrentCache.after(past_key_values, [*after, (newest,)], seq) if use_cache else None},
-        )
+        loss = None if labels is None else self.loss(y, x, mask, labels, num_items_in_batch)
+        cache = RecurrentCache.after(past_key_values, [*after, (newest,)], seq) if use_cache else None
+        return SequencePredictionOutput(loss, y, cache)
 
     def distribution(self, logits: Tensor) -> tuple[GaussianMixture, Tensor | None]:
         """Return the mixture that ŷ (batch, seq, outputs) describes, and -ê."""

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead, SequencePredictionOutput
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
-from hf_lecture_models.io.compat import CACHE, init
+from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.gaussian_mixture import CorrelatedGaussian
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
@@ -122,11 +122,9 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
         mean, factor, pen = self.joint(y.flatten(2))
         repeated = (factor.flatten(), pen.expand(int(self.config.has_pen)))
         logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1).float()
-        return SequencePredictionOutput(
-            loss=None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch),
-            logits=logits,
-            **{CACHE: RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None},
-        )
+        loss = None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch)
+        cache = RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None
+        return SequencePredictionOutput(loss, logits, cache)
 
     def distribution(self, logits: Tensor) -> tuple[CorrelatedGaussian, Tensor | None]:
         """Return the Gaussian of a mean and a factor (batch, seq, n + n²), and the logit of the pen's rate."""
