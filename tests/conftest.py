@@ -155,6 +155,8 @@ def _visit_models(classes: Iterable[type[ModelTests]], root: Path) -> None:
 
     def start(place: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "HF_MODULES_CACHE": str(root / f"modules_{place}")}
+        if other := os.environ.get("HF_LECTURE_READER"):  # a folder with other versions of packages, for the readers
+            environment["PYTHONPATH"] = other
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         return subprocess.Popen([sys.executable, str(_FRESH_PROCESS), place], env=environment, text=True, **streams)
 

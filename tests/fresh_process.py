@@ -33,6 +33,22 @@ def lost_code(folder: Path) -> list[str]:
     return [name for name in named if not (folder / f"{name.split('.')[0]}.py").is_file()]
 
 
+WAYS_TO_GENERATE: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "beams": {"num_beams": 3},
+    "greedy_without_cache": {"use_cache": False},
+    "beams_without_cache": {"num_beams": 3, "use_cache": False},
+}
+
+
+def generated(model: Any, prompts: dict[str, Any]) -> dict[str, Any]:
+    """What the model generates in each of these ways, without an end, so that all rows grow to the same length."""
+    config = model.generation_config
+    config.eos_token_id, pad = None, config.pad_token_id
+    options = {"max_new_tokens": 6, "do_sample": False, "pad_token_id": 0 if pad is None else pad}
+    return {way: model.generate(**prompts, **options | further) for way, further in WAYS_TO_GENERATE.items()}
+
+
 def visit(folder: Path, place: str) -> dict[str, Any]:
     """Load one model as `place` allows, run it, and run its pipeline on a batch."""
     import torch
@@ -44,8 +60,11 @@ def visit(folder: Path, place: str) -> dict[str, Any]:
     auto_class = getattr(transformers, task["auto_class"])
 
     def run(model: Any, name: str) -> None:
-        with torch.no_grad():
-            outputs = model(**inputs)
+        if name == "generated":
+            outputs = generated(model, load_file(folder / "prompts.safetensors"))
+        else:
+            with torch.no_grad():
+                outputs = model(**inputs)
         tensors = {key: value.contiguous() for key, value in outputs.items() if isinstance(value, torch.Tensor)}
         save_file(tensors, folder / f"{place}.{name}.safetensors")
 
@@ -68,6 +87,9 @@ def visit(folder: Path, place: str) -> dict[str, Any]:
         found["executed_untrusted"] = [name for name in set(sys.modules) - modules if "transformers_modules." in name]
         model = auto_class.from_pretrained(source, **trust)
         run(model, "outputs")
+        if (folder / "prompts.safetensors").is_file():
+            run(model, "generated")
+            model = auto_class.from_pretrained(source, **trust)  # its generation settings were changed
         model.save_pretrained(folder / "again")
         found["lost_code"] = lost_code(folder / "again")
         run(auto_class.from_pretrained(folder / "again", **trust), "outputs_saved_again")

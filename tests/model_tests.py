@@ -68,6 +68,7 @@ from transformers.utils import generic as transformers_generic
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from tests.fresh_process import generated
 
 Tensors = dict[str, Tensor]
 EXACT = 0.0
@@ -343,6 +344,10 @@ class ModelTests:
             for name, tensor in inputs.items()
         }
 
+    def generation_inputs(self) -> Tensors | None:
+        """What `generate()` continues or translates; None for a model that generates nothing."""
+        return None
+
     def assert_equal(self, ours: Tensors, theirs: Tensors, what: str, tolerance: float | None = None) -> None:
         assert theirs, "there is nothing to compare"
         for name, expected in theirs.items():
@@ -365,6 +370,8 @@ class ModelTests:
         export(model, processing_class, folder / "exported")
         inputs = {name: tensor.contiguous() for name, tensor in self.make_inputs(3, (5, 3, 4)).items()}
         save_file(inputs, folder / "inputs.safetensors")
+        if prompts := self.generation_inputs():
+            save_file({name: tensor.contiguous() for name, tensor in prompts.items()}, folder / "prompts.safetensors")
         task = {
             "registered_by": self.registered_by,
             "auto_class": self.auto_class.__name__,
@@ -882,6 +889,8 @@ class ModelTests:
         assert not found["lost_code"], "saved again, the folder names code that it does not hold"
         self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
         self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
+        if prompts := self.generation_inputs():
+            self.assert_equal(found["generated"], generated(self.build(), prompts), "generated without the package", 0)
 
     @pytest.mark.once_per_model("config_class", "auto_class")
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
@@ -1058,6 +1067,9 @@ class CausalLMTests(TokenTests):
         options = {"max_new_tokens": 6, "do_sample": False, "num_beams": 1, **options}
         pad = self.config().pad_token_id
         return model.generate(**inputs, pad_token_id=0 if pad is None else pad, **options)
+
+    def generation_inputs(self) -> Tensors | None:
+        return self.prompts()
 
     def prompts(self) -> Tensors:
         """Ragged prompts, padded on the left as generation needs them."""

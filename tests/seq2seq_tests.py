@@ -111,6 +111,9 @@ class Seq2SeqTests(HeadTests, TokenTests):
 
     # How the checks use it
 
+    def generation_inputs(self) -> Tensors | None:
+        return self.sources((4, 2, 5))
+
     def sources(self, lengths: Sequence[int], side: str = "right") -> Tensors:
         inputs = token_inputs(self.config(), lengths)
         return left_padded(inputs, self.sequence_inputs, lengths) if side == "left" else inputs

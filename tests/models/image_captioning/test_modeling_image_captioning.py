@@ -241,6 +241,9 @@ class TestImageCaptioning(CaptioningTests, HeadTests):
     def make_labels(self, inputs: Tensors) -> Tensors:
         return {"labels": self.targets(len(inputs["pixel_values"]))}
 
+    def generation_inputs(self) -> Tensors | None:
+        return {"pixel_values": self.make_inputs(3, (5, 3, 4))["pixel_values"]}
+
     def bad_labels(self, inputs: Tensors) -> list[Tensors]:
         labels = self.make_labels(inputs)["labels"]
         outside = labels.clone()
