@@ -27,8 +27,9 @@ import functools
 import inspect
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatch
 from io import BytesIO
 from itertools import zip_longest
@@ -64,6 +65,7 @@ from transformers import (
 )
 from transformers.models.auto import modeling_auto
 from transformers.utils import generic as transformers_generic
+from transformers.utils.generic import ModelOutput
 
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.compat import cache_of
@@ -149,6 +151,29 @@ def switch_checkpointing(model: Any, on: bool, options: dict[str, bool] | None =
 def is_checkpointing(model: Any) -> bool:
     new = hasattr(model, "is_activation_checkpointing")
     return bool(model.is_activation_checkpointing if new else model.is_gradient_checkpointing)
+
+
+@contextmanager
+def untranslated_names() -> Iterator[None]:
+    """transformers as it will be once it no longer takes the old names of a state: asking by them is an error."""
+
+    def old_name(*_: Any) -> Any:
+        raise AssertionError("past_key_values is asked for, which transformers translates for a few more versions")
+
+    def key_of(_: Any, key: str) -> str:
+        return old_name() if key == "past_key_values" else key
+
+    def check_arguments(arguments: dict[str, Any]) -> None:
+        if "past_key_values" in arguments:
+            old_name()
+
+    with ExitStack() as patches, warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*past_key_values.* is deprecated", FutureWarning)
+        if hasattr(ModelOutput, "_replace_old_cache_name"):
+            patches.enter_context(patch.object(ModelOutput, "_replace_old_cache_name", key_of))
+            patches.enter_context(patch.object(ModelOutput, "past_key_values", property(old_name)))
+            patches.enter_context(patch.object(transformers_generic, "_rename_kwargs_for_bc", check_arguments))
+        yield
 
 
 def named_tensors(model: nn.Module) -> Tensors:
@@ -476,11 +501,34 @@ class ModelTests:
         self.outputs(model, self.make_inputs(3, (2, 6, 4)))
         self.assert_equal(self.outputs(model, inputs), first, "second call", tolerance=0)
 
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    def test_a_state_is_taken_under_both_names(self) -> None:
+        """`cache` (from transformers 5.24 on) is `past_key_values`; a model without a state takes neither."""
+        model = self.build()
+        inputs = {name: tensor for name, tensor in self.make_inputs(2, (5, 5)).items() if name != self.mask_input}
+        if "past_key_values" not in inspect.signature(model.forward).parameters:
+            for name in ("past_key_values", "cache"):
+                with pytest.raises(TypeError, match=rf"takes no argument {name}; leave it out"):
+                    model(**inputs, **{name: DynamicCache()})
+            return
+        state = cache_of(model(**inputs, use_cache=True))
+        if state is None:  # of a bidirectional model
+            return
+        expected = self.outputs(model, inputs | {"past_key_values": copy.deepcopy(state)})
+        found = self.outputs(model, inputs | {"cache": copy.deepcopy(state)})
+        self.assert_equal(found, expected, "cache", EXACT)
+        with pytest.raises(AssertionError):
+            self.assert_equal(self.outputs(model, inputs), expected, "without the state")
+        with pytest.raises(TypeError, match="cache and past_key_values are two names of one argument"):
+            model(**inputs, cache=state, past_key_values=state)
+
     @torch.no_grad()
     def test_no_tensor_is_stored_between_calls(self) -> None:
         model = self.build()
         before = attributes_with_tensors(model)
-        self.run_everything(model)
+        with untranslated_names():
+            self.run_everything(model)
         assert attributes_with_tensors(model) == before, "a call left a tensor on a module, or changed one"
 
     def run_everything(self, model: PreTrainedModel) -> None:

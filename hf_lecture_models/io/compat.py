@@ -16,9 +16,8 @@ import torch
 import transformers
 
 OLDEST_TRANSFORMERS = "5.20"
-"""The oldest version of transformers that the tests were run with."""
-NEWEST_TRANSFORMERS = "5.24"
-"""The newest one."""
+TRIED_TRANSFORMERS = ("5.20.0", "5.23.0", "5.24.0")
+"""The versions with which the tests were run; a folder that was written with any of them is read with all."""
 
 
 def check_transformers(version: str) -> None:
@@ -31,21 +30,21 @@ def check_transformers(version: str) -> None:
     Traceback (most recent call last):
     ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<6'
     """
-    oldest, newest = _minor(OLDEST_TRANSFORMERS), _minor(NEWEST_TRANSFORMERS)
+    newest = _numbers(TRIED_TRANSFORMERS[-1])
     known = f"'transformers>={OLDEST_TRANSFORMERS},<{newest[0] + 1}'"
-    if _minor(version) < oldest:
+    if _numbers(version) < _numbers(OLDEST_TRANSFORMERS):
         raise ImportError(
             f"this code needs transformers {OLDEST_TRANSFORMERS} or newer, not {version}: pip install {known}"
         )
-    if _minor(version)[0] > newest[0]:
+    if _numbers(version)[0] > newest[0]:
         warnings.warn(
-            f"this code was written for transformers {newest[0]} and tried with {OLDEST_TRANSFORMERS} to "
-            f"{NEWEST_TRANSFORMERS}; under {version}, results may differ: compare them, or pip install {known}",
+            f"this code was written for transformers {newest[0]} and tried with {', '.join(TRIED_TRANSFORMERS)}; with "
+            f"{version}, results may differ: compare them, or pip install {known}",
             stacklevel=2,
         )
 
 
-def _minor(version: str) -> tuple[int, ...]:
+def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
@@ -82,7 +81,7 @@ _NAMES = {"cache", "past_key_values"} & signature(
 if len(_NAMES) != 1:  # `generate()` would go on without the state, and say nothing
     raise ImportError(
         f"generate() of transformers {transformers.__version__} has another name for a model's state than this code "
-        f"knows: pip install 'transformers>={OLDEST_TRANSFORMERS},<={NEWEST_TRANSFORMERS}'"
+        f"knows: pip install 'transformers>={OLDEST_TRANSFORMERS},<={TRIED_TRANSFORMERS[-1]}'"
     )
 (CACHE,) = _NAMES
 """The name of a model's state in its outputs and among its arguments: `cache` from transformers 5.24 on."""

@@ -78,6 +78,10 @@ def test_young_and_private_places_are_imported_in_one_file() -> None:
 def test_the_checked_version_is_the_declared_one() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     assert f"transformers>={compat.OLDEST_TRANSFORMERS},<6" in declared
+    assert compat.TRIED_TRANSFORMERS[0] == f"{compat.OLDEST_TRANSFORMERS}.0"
+    pinned = re.search(r"^transformers==(.*)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert pinned is not None
+    assert pinned[1] in compat.TRIED_TRANSFORMERS
 
 
 @pytest.mark.parametrize("version", ["5.20.0", "5.20.0.dev0", "5.24.1", "5.25rc1", "5.100.2"])
@@ -89,7 +93,7 @@ def test_newer_versions_pass(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["6.0.0", "6.0.0.dev0", "6.0rc1", "10.2"])
 def test_a_later_major_version_is_named(version: str) -> None:
-    with pytest.warns(UserWarning, match=rf"tried with 5\.20 to 5\.24; under {re.escape(version)}, results may differ"):
+    with pytest.warns(UserWarning, match=rf"tried with 5\.20\.0, .*; with {re.escape(version)}, results may differ"):
         compat.check_transformers(version)
 
 

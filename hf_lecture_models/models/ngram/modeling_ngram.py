@@ -56,8 +56,7 @@ from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 
-# `generate()` gives the first two, though the model has no cache.
-_KEYWORDS = frozenset({"use_cache", "past_key_values", "cache", "shift_labels", "num_items_in_batch"})
+_KEYWORDS = frozenset({"shift_labels", "num_items_in_batch"})
 
 # The sums of quantised distributions may be far from one (`docs/ngram_files.md`), and so may a single probability.
 LARGEST_LOG_PROB = math.log(2)
