@@ -170,13 +170,15 @@ def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | N
     if mask is None:
         mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
 
-    def step(state: State, given: tuple[Tensor, Tensor]) -> tuple[State, Tensor]:
-        u, real = given
-        after = cell(u, state)
-        return tuple(torch.where(real, new, old) for new, old in zip(after, state, strict=True)), after[0] * real
+    # The tensors of the state side by side in one: torch 2.7 cannot trace a scan over several.
+    sizes = list(cell.state_sizes)
 
-    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in cell.state_sizes)
-    state = tuple(tensor.contiguous() for tensor in state)  # as `step` makes them: scan refuses other strides
+    def step(before: Tensor, given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        u, real = given
+        after = cell(u, before.split(sizes, -1))
+        return torch.where(real, torch.cat(after, -1), before), after[0] * real
+
+    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in sizes)
     # (seq, batch, input_size) and (seq, batch, 1): scan goes along the first axis.
-    final, outputs = scan(step, state, (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
-    return outputs.transpose(0, 1), final
+    final, outputs = scan(step, torch.cat(state, -1), (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
+    return outputs.transpose(0, 1), final.split(sizes, -1)
