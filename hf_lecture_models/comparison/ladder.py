@@ -24,6 +24,7 @@ from hf_lecture_models.comparison.report import CHART, RESULTS, check_output, cl
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.runs import RUN_LOCK, run_lock
+from hf_lecture_models.io.system import move, remove
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.splitting import split_words
@@ -282,7 +283,7 @@ def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
         except BaseException:
             print(f"what is finished waits in {folder}; the same command goes on from there", file=sys.stderr)
             raise
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 def _fingerprint(comparison: Comparison) -> dict[str, Any]:
@@ -301,4 +302,4 @@ def _move(models: Path, output: Path, names: list[str]) -> None:
                 shutil.rmtree(output / row["name"], ignore_errors=True)
     with staged_folder(output) as stage:
         for name in (*names, CHART, RESULTS):
-            (models / name).rename(stage / name)
+            move(models / name, stage / name)

@@ -19,6 +19,7 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import is_main_process, log_once, signals_as_exceptions
+from hf_lecture_models.io.system import use_utf8
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import (
     EXAMPLE_OPTIONS,
@@ -64,6 +65,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
         arguments: the arguments of the command, without its name.
         description: the description of the script for `--help`.
     """
+    use_utf8()
     logging.basicConfig(level=logging.WARNING)
     hide_other_bars()  # those of loading and saving
     set_verbosity_error()  # the task itself logs in one line which weights are new
