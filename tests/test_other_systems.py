@@ -26,7 +26,7 @@ from safetensors.torch import load_file
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.io import system
 from hf_lecture_models.io.files import check_writable, staged_file, staged_folder
-from hf_lecture_models.io.runs import signals_as_exceptions
+from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 from tests.other_system import sitecustomize as windows
 
@@ -217,7 +217,7 @@ def test_signals_are_left_alone_outside_the_main_thread():
 
     def run() -> None:
         try:
-            with signals_as_exceptions():
+            with as_program():
                 pass
         except BaseException as error:
             caught.append(error)

@@ -17,8 +17,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import signals_as_exceptions
-from hf_lecture_models.io.system import use_utf8
+from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting, heading, table
 
@@ -53,10 +52,9 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    use_utf8()
     logging.basicConfig(level=logging.WARNING)
     try:
-        with signals_as_exceptions():
+        with as_program():
             main(sys.argv[1:])
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from hf_lecture_models.io.runs import signals_as_exceptions
-from hf_lecture_models.io.system import is_closed_pipe, use_utf8
+from hf_lecture_models.io.runs import as_program
+from hf_lecture_models.io.system import is_closed_pipe
 
 
 def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
@@ -20,10 +20,9 @@ def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
     Raises:
         SystemExit: the verb failed; the error was printed.
     """
-    use_utf8()
     with plain_errors(verb):
         run = import_module(f"hf_lecture_models.cli.{file}").run
-        with signals_as_exceptions():
+        with as_program():
             run(**options)
 
 

@@ -14,19 +14,20 @@ from typing import Any
 
 import filelock
 
-from hf_lecture_models.io.system import signal_handlers
+from hf_lecture_models.io.system import signal_handlers, use_utf8
 
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 
 
 @contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143), as `raise_signal` does.
+def as_program() -> Iterator[None]:
+    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143); the standard streams have UTF-8.
 
     Programs so remove unfinished files on the way out. A process that ignores a signal, such as a shell's background
     job, goes on ignoring it.
     """
+    use_utf8()
     with signal_handlers({signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}):
         yield
 
