@@ -206,6 +206,10 @@ def test_usual_names_are_possible_on_windows(as_windows: None, name: str):
     system.refuse_name(Path("folder", name))
 
 
+def test_commands_are_quoted_for_the_terminal(as_windows: None):
+    assert [system.shell_quoted(text) for text in (r"out\lstm", "my model")] == [r"out\lstm", '"my model"']
+
+
 def test_a_closed_pipe_is_an_invalid_argument_on_windows(as_windows: None):
     assert system.is_closed_pipe(OSError(errno.EINVAL, "Invalid argument"))
     assert not system.is_closed_pipe(OSError(errno.EINVAL, "Invalid argument", "a|b"))

@@ -9,8 +9,10 @@ import codecs
 import errno
 import mmap
 import os
+import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -151,6 +153,15 @@ def refuse_name(path: Path) -> None:
             f'cannot write {path}: Windows allows no file name {name!r}; take one without any of <>:"|?*, without a '
             "dot or blank at its end, and other than CON, PRN, AUX, NUL, COM1, LPT1"
         )
+
+
+def shell_quoted(text: str) -> str:
+    """Return a word of a command for the terminal; Windows' knows no single quotes.
+
+    >>> shell_quoted("my model") in ("'my model'", '"my model"'), shell_quoted("model")
+    (True, 'model')
+    """
+    return subprocess.list2cmdline([text]) if IS_WINDOWS else shlex.quote(text)
 
 
 def error_number(system_number: int) -> int:
