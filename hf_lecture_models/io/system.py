@@ -132,8 +132,8 @@ def _when_free(act: Callable[[], object], failure: str) -> None:
                 raise
             if tried == TRIES:
                 raise PermissionError(
-                    f"{failure}: this or another program has a file of it open ({error.strerror}); close it (in Python "
-                    "delete the model that was loaded from there), and try again, or name another folder"
+                    f"{failure}: {error.strerror}. This or another program has a file of it open, or you may not write "
+                    "there: close it (in Python delete the model that was loaded from there), or name another folder"
                 ) from None
         time.sleep(PAUSE)
 
