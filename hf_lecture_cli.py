@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null in place of each standard stream that is closed (`<&-`, `>&-`).
+    """Open the null device in place of each standard stream that is closed (`<&-`, `>&-`).
 
     Python has None in its place, and the next file that is opened would get its number.
     """

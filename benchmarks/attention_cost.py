@@ -103,7 +103,7 @@ def measure_layer(name: str, length: int) -> dict[str, float]:
 
     call()  # what torch loads at the first call is not the layer's
     forget()
-    Path("/proc/self/clear_refs").write_text("5")  # from here on VmHWM counts (Linux)
+    Path("/proc/self/clear_refs").write_text("5", "utf-8")  # from here on VmHWM counts (Linux)
     before = largest_kib()
     call()
     mib = (largest_kib() - before) / 2**10

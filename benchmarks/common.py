@@ -98,7 +98,7 @@ def machine() -> dict[str, Any]:
     """Return processor, cores, threads, load, and the versions of the measured packages."""
     processor = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").is_file():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
     versions = {"python": platform.python_version()}
     for name in PACKAGES:
@@ -164,14 +164,14 @@ def commit_of(root: Path) -> str:
     git = ["git", "-C", str(root)]
     code = ["--", ".", *(f":(exclude){path}" for path in NOT_MEASURED)]
     try:
-        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, check=True)
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True).returncode
         # New files count in the folders of code alone: elsewhere a run may have written exported models with code.
         others = [*git, "ls-files", "--others", "--exclude-standard", "--", *(f"{folder}/*.py" for folder in CODE)]
         changed = changed or subprocess.run(others, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return name.stdout.strip() + ("-dirty" if changed else "")
+    return name.stdout.decode().strip() + ("-dirty" if changed else "")
 
 
 def is_committed(name: str) -> bool:
@@ -235,7 +235,7 @@ def run_child(name: str, *arguments: str) -> dict[str, Any]:
     """Return the figures of a process of its own: benchmark NAME prints them as JSON in its last line."""
     # The parent has asked whether the code is committed, and records.
     command = [sys.executable, "-m", f"benchmarks.{name}", "--dirty", *arguments]
-    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True).stdout
     return json.loads(output.splitlines()[-1])
 
 

@@ -80,7 +80,7 @@ def child(options: argparse.Namespace) -> None:
 
 def peak_mib() -> float:
     """Return the peak memory of this process alone; that of `getrusage` begins with the memory of its parent."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text("utf-8"))[1]) / 1024
 
 
 class DiskWatch(threading.Thread):
@@ -126,8 +126,8 @@ def run_lmplz(lmplz: str, folder: Path, options: argparse.Namespace, order: int,
     command += ["--discount_fallback", "--prune", *map(str, prune), "--arpa", str(folder / "lmplz.arpa")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
-    with open(folder / "texts.txt") as source:
-        result = subprocess.run(command, stdin=source, capture_output=True, text=True)
+    with open(folder / "texts.txt", "rb") as source:
+        result = subprocess.run(command, stdin=source, capture_output=True, text=True, encoding="utf-8")
     if result.returncode:
         raise SystemExit(f"lmplz failed: {result.stderr.strip().splitlines()[-1]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -173,7 +173,7 @@ def try_out(mutant: Mutant, tests: list[tuple[float, str]], root: Path, limit: f
     command = [sys.executable, "-m", "pytest", *options, f"@{listed}"]
     try:
         process = subprocess.Popen(
-            command, cwd=root, env=_environment(root), text=True, start_new_session=True,
+            command, cwd=root, env=_environment(root), text=True, encoding="utf-8", start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         try:

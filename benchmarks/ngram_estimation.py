@@ -59,13 +59,13 @@ def run_lmplz(lmplz: str, corpus: Path, order: int) -> dict:
     command = [lmplz, "-o", str(order), "-S", "2G", "-T", str(corpus.parent)]
     ready_memory()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with open(corpus) as source:
-        result = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with open(corpus, "rb") as source:
+        result = subprocess.run(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if result.returncode:
-        raise SystemExit(f"lmplz failed: {result.stderr.strip().splitlines()[-1]}")
+        raise SystemExit(f"lmplz failed: {result.stderr.decode().strip().splitlines()[-1]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # lmplz itself says its peak memory, in kB.
-    peak = int(re.search(r"RSSMax:(\d+) kB", result.stderr)[1]) / 1024
+    peak = int(re.search(rb"RSSMax:(\d+) kB", result.stderr)[1]) / 1024
     return {"cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, "peak_mib": peak}
 
 
@@ -81,8 +81,8 @@ def main() -> None:
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "train.txt"
-        text = (data_folder() / "wikitext-2" / "train.txt").read_text()
-        corpus.write_text(text.replace("<unk>", "<UNKNOWN>"))  # lmplz refuses <unk>
+        text = (data_folder() / "wikitext-2" / "train.txt").read_text("utf-8")
+        corpus.write_text(text.replace("<unk>", "<UNKNOWN>"), "utf-8")  # lmplz refuses <unk>
         for order in options.orders:
             ours, theirs = [], []
             for _ in range(options.repeats):  # in turns: the machine's mood hits both

@@ -27,7 +27,7 @@ UNKNOWN = "<UNKNOWN>"
 
 def memory() -> tuple[float, float]:
     """Return MiB of this process: resident, and the part of it without a file."""
-    lines = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    lines = dict(line.split(":") for line in Path("/proc/self/status").read_text("utf-8").splitlines())
     return int(lines["VmRSS"].split()[0]) / 1024, int(lines["RssAnon"].split()[0]) / 1024
 
 

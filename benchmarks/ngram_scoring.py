@@ -140,7 +140,7 @@ def main() -> None:
         functions = contestants(model, tokenizer, test, kenlm_models(Path(folder) / "lm.arpa", options.build_binary))
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test))
+        (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test), "utf-8")
         functions["text, by the verb score"] = lambda: by_the_verb(Path(folder))
         loading = timed(lambda: load_language_model(folder, None), options.repeats)[1]
         seconds, sums = in_turn(functions, options.repeats)

@@ -76,7 +76,7 @@ def by_the_verb(folder: Path, file: Path, pieces: str | None) -> list[float]:
     options = {"keep": KEEP, "limits": {"most": None, "least": None}, "measure": "perplexity", "batch_size": None}
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         verb.run(str(folder), [str(file)], rows=rows, sentencepiece=pieces, **options, **outputs)
-    return list(map(float, (folder / "scores.txt").read_text().splitlines()))
+    return list(map(float, (folder / "scores.txt").read_text("utf-8").splitlines()))
 
 
 def measure_speed(functions: dict[str, Callable[[], Any]], tokens: int, repeats: int) -> dict[str, Any]:

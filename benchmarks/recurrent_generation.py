@@ -25,7 +25,7 @@ CONTEXTS = (16, 256, 1_024, 4_096)
 def resident_mib() -> float:
     """Return the process's memory now, 0 if the system does not give it."""
     status = Path("/proc/self/statm")
-    return round(int(status.read_text().split()[1]) * 4096 / 2**20, 1) if status.is_file() else 0.0
+    return round(int(status.read_text("utf-8").split()[1]) * 4096 / 2**20, 1) if status.is_file() else 0.0
 
 
 def cache_bytes(cache: Any) -> int:

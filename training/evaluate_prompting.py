@@ -17,7 +17,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import signals_as_exceptions
+from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting, heading, table
 
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
 if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING)
     try:
-        with signals_as_exceptions():
+        with as_program():
             main(sys.argv[1:])
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")

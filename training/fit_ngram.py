@@ -22,10 +22,10 @@ from hf_lecture_models.data.streaming import read_training_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
-from hf_lecture_models.io.files import check_writable, staged_folder
+from hf_lecture_models.io.files import check_writable, staged_folder, write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting
-from hf_lecture_models.io.runs import signals_as_exceptions
+from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -149,13 +149,14 @@ def main(arguments: list[str]) -> None:
     with staged_folder(recipe.output_dir) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        (folder / "recipe.yaml").write_text(yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False), "utf-8")
+        write_file(folder / "recipe.yaml", yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False))
         if facts is not None:
             write_facts(folder, facts)
             write_card(folder, facts)
     if recipe.arpa:
         save_with_classes(model, tokenizer, recipe.arpa)
     if limit := recipe.memory_limit:
+        del model, fitted  # Windows deletes no tables that a model has mapped
         limit.clear()
     print(f"saved in {recipe.output_dir}")
 
@@ -164,7 +165,7 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING)
     hide_other_bars()  # those of loading and saving
     try:
-        with signals_as_exceptions():
+        with as_program():
             main(sys.argv[1:])
     except (ValueError, OSError, ImportError) as error:
         sys.exit(f"error: {error}")

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from hf_lecture_models.io.runs import signals_as_exceptions
+from hf_lecture_models.io.runs import as_program
+from hf_lecture_models.io.system import is_closed_pipe
 
 
 def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
@@ -21,7 +22,7 @@ def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
     """
     with plain_errors(verb):
         run = import_module(f"hf_lecture_models.cli.{file}").run
-        with signals_as_exceptions():
+        with as_program():
             run(**options)
 
 
@@ -34,11 +35,11 @@ def plain_errors(verb: str) -> Iterator[None]:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
-    except BrokenPipeError:
-        # The reader has gone (`| head`); the interpreter's flush at exit must not fail on the closed pipe either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
     except Exception as error:
+        if is_closed_pipe(error):
+            # The reader has gone (`| head`); the interpreter's flush at exit must not fail on the closed pipe either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
         # Other libraries' errors often mean little without their type.
         kind = "" if isinstance(error, ImportError | OSError | TypeError | ValueError) else f"{type(error).__name__}: "
         message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__

@@ -100,7 +100,7 @@ def _figures_file(path: str | None) -> Iterator[Callable[[np.ndarray], None]]:
     if path is None:
         yield lambda values: None
         return
-    with staged_file(path) as stage, open(stage, "w", encoding="utf-8") as file:
+    with staged_file(path) as stage, open(stage, "w", encoding="utf-8", newline="\n") as file:
         yield lambda values: file.writelines(f"{value!r}\n" for value in values.tolist())
 
 

@@ -24,6 +24,7 @@ from hf_lecture_models.comparison.report import CHART, RESULTS, check_output, cl
 from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.runs import RUN_LOCK, run_lock
+from hf_lecture_models.io.system import move, remove, shell_quoted
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.splitting import split_words
@@ -146,8 +147,8 @@ def run_ladder(request: Request, output: str | os.PathLike[str]) -> dict[str, An
         results = run_comparison(comparison, folder / _MODELS, folder / _PROGRESS)
         _move(folder / _MODELS, output, names)
     print(closing_line(results["seconds"], output))
-    last = shlex.quote(str(output / names[-1]))
-    print(f"  hf-lecture generate {last} --sample --prompt {shlex.quote(comparison.prompt)}")
+    last = shell_quoted(str(output / names[-1]))
+    print(f"  hf-lecture generate {last} --sample --prompt {shell_quoted(comparison.prompt)}")
     return results
 
 
@@ -282,7 +283,7 @@ def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
         except BaseException:
             print(f"what is finished waits in {folder}; the same command goes on from there", file=sys.stderr)
             raise
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 def _fingerprint(comparison: Comparison) -> dict[str, Any]:
@@ -301,4 +302,4 @@ def _move(models: Path, output: Path, names: list[str]) -> None:
                 shutil.rmtree(output / row["name"], ignore_errors=True)
     with staged_folder(output) as stage:
         for name in (*names, CHART, RESULTS):
-            (models / name).rename(stage / name)
+            move(models / name, stage / name)

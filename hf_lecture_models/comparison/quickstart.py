@@ -7,7 +7,6 @@ figures depend on the version of Python.
 
 import os
 import platform
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from hf_lecture_models.comparison.run import check_packages, run_comparison
 from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.system import shell_quoted
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 # The pipeline joins prompt and completion as they are, so the prompt ends in a space.
@@ -63,7 +63,7 @@ def run_quickstart(output: str | os.PathLike[str], tiny: bool = False, seed: int
     with staged_folder(output) as stage:
         results = run_comparison(comparison, stage)
     print(closing_line(results["seconds"], output))
-    last = shlex.quote(str(output / comparison.baselines[-1].name))
+    last = shell_quoted(str(output / comparison.baselines[-1].name))
     print(f"  echo 'The value of the' | hf-lecture generate {last} --sample")
     return results
 

@@ -75,7 +75,7 @@ def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] |
     # A model that was trained further in memory may have another head than what its folder holds.
     is_own = registered_classes(type(model.config)).get(task.get("auto_class", "")) is type(model)
     if is_own and task.get("settings"):
-        (folder / TASK_FILE).write_text(json.dumps(task, indent=1) + "\n", encoding="utf-8")
+        (folder / TASK_FILE).write_text(json.dumps(task, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
 def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
@@ -139,7 +139,7 @@ def _classes_of_processors(processing_class: Any) -> list[type]:
 def _write_code(folder: Path, code: Mapping[str, str], classes: Mapping[str, type], processors: Sequence[type]) -> None:
     """Write the modules, and into the configurations the place of each class among them."""
     for name, source in code.items():
-        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+        (folder / f"{name}.py").write_text(source, encoding="utf-8", newline="\n")
     if classes:
         auto_map = {auto: _reference(cls) for auto, cls in classes.items()}
         _add_to_config(folder / "config.json", {"auto_map": auto_map})
@@ -169,4 +169,4 @@ def _reference(cls: type) -> str:
 
 def _add_to_config(path: Path, fields: Mapping[str, Any]) -> None:
     config = json.loads(path.read_text(encoding="utf-8")) | fields
-    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n")

@@ -8,18 +8,21 @@ import re
 import shutil
 import signal
 import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from hf_lecture_models.io.system import (
+    error_number,
+    locked_folder,
+    move,
+    refuse_name,
+    remove,
+    signal_handlers,
+    sync,
+)
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _RANDOM_NAME = "[!.]" * 8  # of tempfile
@@ -38,14 +41,6 @@ def weights_file_errors(source: str) -> Iterator[None]:
         raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
 
 
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _make_durable(stage: Path) -> None:
     """Give all that was written the rights that the umask leaves, and bring it to the disk."""
     mask = os.umask(0)
@@ -53,26 +48,17 @@ def _make_durable(stage: Path) -> None:
     for path in (*sorted(stage.rglob("*"), reverse=True), stage):  # a folder after what it holds
         # safetensors and tempfile write for their owner alone.
         path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
-        _fsync(path)
+        sync(path)
 
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
     """Within the block Ctrl-C and SIGTERM wait, since their exceptions would leave it half done."""
     came: list[int] = []
-    held: dict[int, Any] = {}
-    number: int
-    is_main = threading.current_thread() is threading.main_thread()  # no other one hears them
     try:
-        for number in (signal.SIGINT, signal.SIGTERM) if is_main else ():
-            handler = signal.getsignal(number)
-            if handler not in (None, signal.SIG_IGN):
-                held[number] = handler
-                signal.signal(number, lambda number, _: came.append(number))
-        yield
+        with signal_handlers(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda number, _: came.append(number))):
+            yield
     finally:
-        for number, handler in held.items():
-            signal.signal(number, handler)
         for number in came:
             signal.raise_signal(number)
 
@@ -88,8 +74,9 @@ def _stage(target: Path, is_folder: bool) -> Iterator[Path]:
         raise NotADirectoryError(f"cannot save to {target}: it is a file; name a folder, or move the file away")
     if not is_folder and target.is_dir():
         raise IsADirectoryError(f"cannot write {target}: it is a folder; name a file")
+    refuse_name(target)
     parent, stage = target.absolute().parent, None
-    locks: list[int] = []
+    locks = ExitStack()
     try:
         with _signals_held():
             parent.mkdir(parents=True, exist_ok=True)
@@ -99,10 +86,10 @@ def _stage(target: Path, is_folder: bool) -> Iterator[Path]:
                 made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=parent))
                 # Before the lock, another process may have removed it, or be about to.
                 with suppress(BlockingIOError):
-                    locks += _lock_folder(made)
+                    locks.enter_context(locked_folder(made))
                     stage = made if made.is_dir() else None
         yield stage
-        _fsync(parent)
+        sync(parent)
     except (FileExistsError, NotADirectoryError) as error:
         if stage is not None:
             raise
@@ -117,36 +104,13 @@ def _stage(target: Path, is_folder: bool) -> Iterator[Path]:
         with _signals_held():
             if stage is not None:
                 shutil.rmtree(stage, ignore_errors=True)
-        for descriptor in locks:
-            os.close(descriptor)
+            locks.close()
 
 
 def _system_error(error: Exception) -> int | None:
     """Return the system's number of an error; libraries in Rust (safetensors, tokenizers) have it in their text."""
     found = re.search(r"\(os error (\d+)\)", str(error))
-    return error.errno if isinstance(error, OSError) else int(found[1]) if found else None
-
-
-def _lock_folder(folder: Path) -> list[int]:
-    """Lock a folder until the descriptor is closed or the process dies; on a file system without locks, do nothing.
-
-    Raises:
-        BlockingIOError: another process has it locked.
-    """
-    if fcntl is None:
-        return []
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return []
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            raise
-        return []
-    return [descriptor]
+    return error.errno if isinstance(error, OSError) else error_number(int(found[1])) if found else None
 
 
 def _remove_abandoned_stages(target: Path) -> None:
@@ -155,10 +119,9 @@ def _remove_abandoned_stages(target: Path) -> None:
     stage = f".{name}.{_RANDOM_NAME}.partial"
     for pattern in (stage, f".{stage}.{_RANDOM_NAME}.partial"):
         for path in target.absolute().parent.glob(pattern):
-            with suppress(BlockingIOError):
-                for descriptor in _lock_folder(path):
+            with suppress(BlockingIOError), locked_folder(path) as is_locked:
+                if is_locked:
                     shutil.rmtree(path, ignore_errors=True)
-                    os.close(descriptor)
 
 
 @contextmanager
@@ -184,12 +147,13 @@ def staged_folder(folder: str | os.PathLike[str], replaces: tuple[str, ...] = ()
             if target.exists():
                 _move_entries(stage, target, replaces)
             else:
-                stage.rename(target)
+                move(stage, target)
 
 
 def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
-    # The configuration last: whoever sees the new one finds the new weights beside it.
-    new = sorted(os.listdir(stage), key="config.json".__eq__)
+    # The configuration last: whoever sees the new one finds the new weights beside it. The weights first: where a model
+    # has them mapped, Windows refuses before anything else was replaced.
+    new = sorted(os.listdir(stage), key=lambda name: (name == "config.json", not name.endswith(".safetensors")))
     for name in new:
         is_folder = (stage / name).is_dir()
         if (target / name).exists() and (target / name).is_dir() != is_folder:
@@ -197,14 +161,14 @@ def _move_entries(stage: Path, target: Path, replaces: tuple[str, ...]) -> None:
             raise FileExistsError(f"cannot write {target / name}: {there} stands in the place of {wanted}; move it")
     for name in new:
         if (target / name).is_dir():
-            shutil.rmtree(target / name)
-        (stage / name).replace(target / name)
+            remove(target / name)
+        move(stage / name, target / name)
     stage.rmdir()
     for pattern in replaces:
         for path in sorted(target.glob(pattern)):
             if path.name not in new and path.is_file():
-                path.unlink()
-    _fsync(target)
+                remove(path)
+    sync(target)
 
 
 @contextmanager
@@ -225,13 +189,13 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield stage
         _make_durable(stage)
         with _signals_held():
-            stage.replace(target)
+            move(stage, target)
 
 
 def write_file(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text in UTF-8 as `staged_file` does, and return the path."""
     with staged_file(path) as stage:
-        stage.write_text(text, encoding="utf-8")
+        stage.write_text(text, encoding="utf-8", newline="\n")
     return Path(path)
 
 

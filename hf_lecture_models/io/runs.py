@@ -6,36 +6,30 @@ import platform
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import filelock
 
+from hf_lecture_models.io.system import signal_handlers, use_utf8
+
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 
 
 @contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143), as `raise_signal` does.
+def as_program() -> Iterator[None]:
+    """Within the block Ctrl-C raises KeyboardInterrupt and SIGTERM SystemExit(143); the standard streams have UTF-8.
 
     Programs so remove unfinished files on the way out. A process that ignores a signal, such as a shell's background
     job, goes on ignoring it.
     """
-    handlers: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}
-    before: dict[int, Any] = {}
-    for number, handler in handlers.items():
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, handler)
-    try:
+    use_utf8()
+    with signal_handlers({signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _exit}):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -45,23 +39,15 @@ def received_signals() -> Iterator[list[str]]:
     Yields the names of the signals that came. Outside the main thread, where Python sets no handlers, none is noted.
     """
     received: list[str] = []
-    previous: dict[int, Any] = {}
-
-    def restore() -> None:
-        while previous:
-            signal.signal(*previous.popitem())
+    handlers = ExitStack()
 
     def note(number: int, _: Any) -> None:
         received.append(signal.Signals(number).name)
-        restore()
+        handlers.close()
 
-    try:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                previous[number] = signal.signal(number, note)
+    with handlers:
+        handlers.enter_context(signal_handlers(dict.fromkeys((signal.SIGINT, signal.SIGTERM), note)))
         yield received
-    finally:
-        restore()
 
 
 def raise_signal(name: str) -> None:
@@ -155,9 +141,9 @@ def checked_out_commit() -> str | None:
     try:
         # An environment inside some other repository says nothing of this package.
         subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
-        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, check=True).stdout
         code = (":(top)*.py", ":(top)*.yaml", ":(top)*.toml")
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", *code], capture_output=True).returncode
-        return name.stdout.strip() + ("-dirty" if changed else "")
+        return name.decode().strip() + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -18,7 +18,7 @@ from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import is_main_process, log_once, signals_as_exceptions
+from hf_lecture_models.io.runs import as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.command_line import (
     EXAMPLE_OPTIONS,
@@ -68,7 +68,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     hide_other_bars()  # those of loading and saving
     set_verbosity_error()  # the task itself logs in one line which weights are new
     try:
-        with signals_as_exceptions():
+        with as_program():
             recipe, resume = parse_command(task, arguments, description)
             outcomes = train_seeds(task, recipe, resume) if recipe.seeds else [train_and_test(task, recipe, resume)]
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:

@@ -154,8 +154,10 @@ def fit_unigram(name: str, tokenizer: Any) -> NGramForCausalLM:
 
 def _write(folder: str, results: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> None:
     with staged_folder(folder) as stage:
-        (stage / RESULTS).write_text(strict_json(dict(results), indent=1) + "\n", encoding="utf-8")
-        (stage / ITEMS).write_text("".join(f"{strict_json(dict(line))}\n" for line in lines), encoding="utf-8")
+        (stage / RESULTS).write_text(strict_json(dict(results), indent=1) + "\n", encoding="utf-8", newline="\n")
+        (stage / ITEMS).write_text(
+            "".join(f"{strict_json(dict(line))}\n" for line in lines), encoding="utf-8", newline="\n"
+        )
 
 
 def heading(row: Mapping[str, Any]) -> str:

@@ -217,7 +217,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """
         names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
         found = self.predict(model, processor, self.encode(model, processor, data, recipe))
-        with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8") as file:
+        with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8", newline="\n") as file:
             for words, tags in zip(data.columns["tokens"], found, strict=True):
                 named = (unread if tag == UNREAD else names[tag] for tag, _ in tags)
                 file.writelines(f"{word}\t{tag}\n" for word, tag in zip(words, named, strict=True))

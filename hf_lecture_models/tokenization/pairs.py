@@ -120,7 +120,9 @@ class TokenizerPair(PushToHubMixin):
             files = (*files, *self.target.save_pretrained(stage / TARGET_FOLDER, *args, **kwargs))
             config = json.loads((stage / _CONFIG).read_text(encoding="utf-8"))
             config |= {_SOURCE_CLASS: config["tokenizer_class"], "tokenizer_class": type(self).__name__}
-            (stage / _CONFIG).write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            (stage / _CONFIG).write_text(
+                json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
+            )
         if push:
             self.push_to_hub(repo_id or Path(folder).resolve().name, token=kwargs.get("token"))
         return tuple(os.path.join(folder, os.path.relpath(file, stage)) for file in files)

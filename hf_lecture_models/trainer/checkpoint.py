@@ -22,6 +22,7 @@ from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
 from hf_lecture_models.io.files import staged_folder
+from hf_lecture_models.io.system import move
 
 MARKER = "complete.json"
 
@@ -45,12 +46,12 @@ def write_checkpoint(folder: Path, step: int, model: nn.Module, state: dict[str,
         tree = pack(state, tensors)
         save_model(model, str(stage / "model.safetensors"))
         save_file(tensors, stage / "state.safetensors")
-        (stage / "state.json").write_text(json.dumps(tree), encoding="utf-8")
+        (stage / "state.json").write_text(json.dumps(tree), encoding="utf-8", newline="\n")
         files = {}
         for file in sorted(stage.iterdir()):
             files[file.name] = _fingerprint(file)
         marker = {"step": step, "files": files}
-        (stage / MARKER).write_text(json.dumps(marker, indent=2), encoding="utf-8")
+        (stage / MARKER).write_text(json.dumps(marker, indent=2), encoding="utf-8", newline="\n")
     for old in _step_folders(folder)[:-keep]:
         _discard(old)
     return path
@@ -98,7 +99,7 @@ def read_model(path: Path, model: nn.Module) -> None:
 def remove_stale(output_dir: Path) -> None:
     """Delete the half-written files of killed runs: their staging folders, recognised by name."""
     name = glob.escape(output_dir.name)
-    stale = [*(output_dir / "checkpoints").glob(".*.partial"), *output_dir.glob(".*.partial*")]
+    stale = [*(output_dir / "checkpoints").glob(".*.partial*"), *output_dir.glob(".*.partial*")]
     stale += [*output_dir.parent.glob(f".{name}.*.partial"), *output_dir.parent.glob(f"..{name}.*.partial")]
     for path in stale:
         if path.is_dir():
@@ -175,7 +176,7 @@ def _discard(path: Path) -> None:
     """Delete a checkpoint; if the process is killed meanwhile, `remove_stale` deletes the rest."""
     doomed = path.with_name(f".{path.name}.discarded.partial")
     shutil.rmtree(doomed, ignore_errors=True)
-    path.rename(doomed)
+    move(path, doomed)
     shutil.rmtree(doomed, ignore_errors=True)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from safetensors import SafetensorError
 from hf_lecture_models.io import files
 from hf_lecture_models.io.files import check_writable, staged_file, staged_folder
 from hf_lecture_models.io.runs import run_lock
+from hf_lecture_models.io.system import locked_folder
 
 NO_SPACE = "No space left on device"
 
@@ -35,10 +37,10 @@ def test_all_is_on_the_disk_before_it_gets_its_name(
     if exists:
         target.mkdir()
 
-    def fsync(path: Path) -> None:
+    def sync(path: Path) -> None:
         synced.append((path.name, (target / "sub" / "b").exists()))
 
-    monkeypatch.setattr(files, "_fsync", fsync)
+    monkeypatch.setattr(files, "sync", sync)
     with staged_folder(target) as stage:
         (stage / "a").write_text("a")
         (stage / "sub").mkdir()
@@ -222,20 +224,19 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_live_ones_stays
     assert names(tmp_path) == {"model[1]", "model[1]/x", ".model[1].other.12345678.partial"}
 
 
-@pytest.mark.skipif(files.fcntl is None, reason="folders have no locks here")
 def test_a_stage_that_another_process_is_about_to_remove_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make, made = files.tempfile.mkdtemp, []
+    make, made, locks = files.tempfile.mkdtemp, [], ExitStack()
 
     def make_and_lock_the_first(**options: Any) -> str:
         made.append(make(**options))
         if len(made) == 1:
-            files._lock_folder(Path(made[0]))
+            locks.enter_context(locked_folder(Path(made[0])))
         return made[-1]
 
     monkeypatch.setattr(files.tempfile, "mkdtemp", make_and_lock_the_first)
-    with staged_folder(tmp_path / "model") as stage:
+    with locks, staged_folder(tmp_path / "model") as stage:
         assert [str(stage)] == made[1:]
 
 

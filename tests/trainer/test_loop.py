@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.io.runs import signals_as_exceptions
+from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.trainer import loop, reporting
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import Evaluation, train
@@ -395,7 +395,7 @@ def test_a_second_signal_ends_a_save_and_leaves_nothing_of_it(tmp_path, monkeypa
     def interrupted(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit) as stopped, signals_as_exceptions():
+    with monkeypatch.context() as patch, pytest.raises(SystemExit) as stopped, as_program():
         patch.setattr(loop.saved, "save_file", interrupted)
         run(tmp_path / "stopped", evaluation=Evaluation(send_sigterm, "distance"))
     assert stopped.value.code == 143

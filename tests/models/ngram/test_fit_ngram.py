@@ -77,7 +77,7 @@ def test_an_arpa_file_loses_the_classes_of_the_one_before(tmp_path):
 
 
 def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_path, monkeypatch):
-    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
     options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--engine", "duckdb"]
     with pytest.raises(FileNotFoundError):
         main([*options, "--validation_texts", "[]", "--validation_files", "[none.txt]"])
@@ -114,7 +114,7 @@ def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
 
 
 def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)  # whatever other tests have left in memory
+    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)  # whatever other tests have left in memory
     (tmp_path / "texts.txt").write_text("a b c\na b\n\nc a b\n" * 5, encoding="utf-8")
     data = ["--train_texts", "[]", "--train_files", f"[{tmp_path / 'texts.txt'}]"]
     for name, options in {"one": [], "two": ["--engine", "duckdb"], "three": ["--memory", "8GB"]}.items():
@@ -128,7 +128,7 @@ def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
     """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""
-    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
     texts = ["--train_texts", "[a b c, a b, c a b]", "--validation_texts", "[a b]"]
     for each in NEIGHBOURS:  # of a run that was killed
         (tmp_path / f"{each}.work" / each / "windows").mkdir(parents=True)

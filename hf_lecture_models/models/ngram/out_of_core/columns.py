@@ -80,7 +80,7 @@ class Column:
                 self.write(start, block)
 
     def map(self) -> np.ndarray:
-        """Map the whole array: its parts come to memory when they are used. The file may be deleted meanwhile."""
+        """Map the whole array: its parts come to memory when they are used. Windows does not delete it then."""
         return np.memmap(self.path, self.dtype, "c") if len(self) else np.zeros(0, self.dtype)
 
 

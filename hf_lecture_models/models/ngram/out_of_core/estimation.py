@@ -16,7 +16,6 @@ import errno
 import hashlib
 import json
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from tqdm.auto import tqdm
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import RUN_LOCK, run_lock
+from hf_lecture_models.io.system import deletes_mapped_files, move, remove, resident_bytes
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -49,7 +49,7 @@ CHUNK_CHARACTERS = 1 << 21
 BYTES_PER_ROW = 320  # of the arrays that smoothing holds for an n-gram
 SMALLEST_BUDGET = {"duckdb": 300 * 10**6, "spark": 900 * 10**6}  # beside what the process holds already
 ENGINE_SHARE = 0.6
-_FULL_DISK = ("No space left on device", "max_temp_directory_size")
+_FULL_DISK = ("No space left on device", "not enough space on the disk", "max_temp_directory_size")
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -65,7 +65,8 @@ class MemoryLimit:
         engine: "duckdb", in this process; "spark", on the session that is active, or else on this machine, in a process
             of its own; "memory", whatever the limit says. None: in memory where it fits, else DuckDB.
         folder: where the stages are kept, for one estimation at a time. An estimation that starts again goes on there,
-            and at the end the tables stay there until `clear()`. None: a temporary folder, deleted in any case.
+            and at the end the tables stay there until `clear()`. None: a temporary folder, deleted in any case; Windows
+            deletes no mapped files, so there the tables are read into memory at the end.
 
     Raises:
         ValueError: the memory cannot be read as a size, or the engine is unknown.
@@ -95,14 +96,20 @@ class MemoryLimit:
         """Delete the tables in `folder`, and the folder itself if it is then empty.
 
         An estimation that is not finished, or at work, is left as it is.
+
+        Raises:
+            PermissionError: a model has the tables mapped, and the system is Windows, which does not delete them then.
         """
         if self.folder is None or not Path(self.folder).is_dir():
             return
         folder = Path(self.folder)
         with suppress(BlockingIOError), run_lock(folder):
+            doomed = folder / f".{STAGES[-1]}.cleared.partial"
             if all((folder / name).exists() for name in (NOTE, STAGES[-1])):
-                shutil.rmtree(folder / STAGES[-1])  # what is mapped stays readable
+                move(folder / STAGES[-1], doomed)  # a call that is killed leaves no part of the tables
                 (folder / NOTE).unlink()
+            if doomed.exists():
+                remove(doomed)  # what is mapped stays readable
         with suppress(OSError):  # it is not empty
             folder.rmdir()
 
@@ -160,19 +167,22 @@ def fit_within(
         _check_folder(folder, survey)
         with run_lock(folder):
             _check_plan(folder, survey, tokenizer, config)
-            return _Job(folder, engine, memory_budget, texts, tokenizer, config, survey, progress).run(model_class)
+            kept = limit.folder is not None
+            job = _Job(folder, kept, engine, memory_budget, texts, tokenizer, config, survey, progress)
+            return job.run(model_class)
 
 
 def _memory_budget(limit: MemoryLimit, engine: str, survey: Survey) -> int:
     """Return the bytes of the limit that the process does not hold yet, or raise a ValueError if they are too few."""
-    budget = limit.bytes - _resident()
+    held = resident_bytes()
+    budget = limit.bytes - held
     if budget < SMALLEST_BUDGET[engine]:
-        least = _resident() + SMALLEST_BUDGET[engine]
+        least = held + SMALLEST_BUDGET[engine]
         advice = f"at least {_size(1.05 * least)}"
         if limit.engine is None and survey.memory < least:
             advice = f"{_size(1.05 * survey.memory)}, and all is counted in memory"
         raise ValueError(
-            f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(_resident())} already, and "
+            f"a memory limit of {_size(limit.bytes)} is too low: this process holds {_size(held)} already, and "
             f"{engine} needs {_size(SMALLEST_BUDGET[engine])} beside it; give {advice}"
         )
     return budget
@@ -202,7 +212,7 @@ def survey_texts(texts: Iterable[str], tokenizer: Any, config: NGramConfig, prog
     row = 4 * config.order + 8  # of a window with its count
     stored = tokens * (56 * distinct[1:].sum() + distinct[-1] * row)
     disk = int(max(tokens * (4 * config.order + 2.5 * distinct[-1] * row), stored)) + 64 * config.vocab_size + 10**6
-    in_memory = tokens * (80 + 40 * config.order) + _resident()
+    in_memory = tokens * (80 + 40 * config.order) + resident_bytes()
     return Survey(digest.hexdigest(), count, tokens, in_memory, disk, 2 * seconds + 1e-6 * tokens * config.order)
 
 
@@ -220,6 +230,7 @@ def _distinct(windows: np.ndarray) -> np.ndarray:
 @dataclass
 class _Job:
     folder: Path
+    is_kept: bool
     engine: str
     memory_budget: int
     texts: Iterable[str]
@@ -233,17 +244,18 @@ class _Job:
         for file in self.folder.glob(f".*.partial.{NOTE}"):
             file.unlink()
         for leftover in [*self.folder.glob(".*.partial"), *(self.folder / name for name in done[:-1])]:
-            shutil.rmtree(leftover)
+            remove(leftover)
         for name in STAGES[STAGES.index(done[-1]) + 1 if done else 0 :]:
             before = STAGES[max(STAGES.index(name) - 1, 0)]
             with self._clear_errors(name), self._staged(name) as stage:
                 getattr(self, f"_{name}")(self.folder / before, stage)
             if before != name:
-                shutil.rmtree(self.folder / before)
+                remove(self.folder / before)
         tables = self.folder / "tables"
         for name, value in json.loads((tables / "estimates.json").read_text("utf-8")).items():
             setattr(self.config, name, value)
-        return model_class.from_tables(open_tables(tables, self.config), self.config)
+        mapped = self.is_kept or deletes_mapped_files()
+        return model_class.from_tables(open_tables(tables, self.config, mapped), self.config)
 
     @contextmanager
     def _staged(self, name: str) -> Iterator[Path]:
@@ -252,7 +264,7 @@ class _Job:
         stage.mkdir()
         try:
             yield stage
-            stage.rename(self.folder / name)
+            move(stage, self.folder / name)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
 
@@ -287,7 +299,7 @@ class _Job:
         scratch.mkdir()
         with self._bar(100, f"counting by {self.engine}", "%") as bar:
             count_windows(self.engine, windows, stage, scratch, int(ENGINE_SHARE * self.memory_budget), bar)
-        shutil.rmtree(scratch)
+        remove(scratch)
 
     def _numbered(self, counted: Path, stage: Path) -> None:
         with self._bar(0, "numbering", " windows") as bar:
@@ -298,7 +310,7 @@ class _Job:
         with self._bar(sum(len(entry.keys) for entry in counts), "smoothing", " n-grams") as bar:
             StoredSmoothing(counts, self.config, stage, self.rows, bar).run()
         estimates = {name: getattr(self.config, name) for name in ESTIMATES}
-        (stage / "estimates.json").write_text(json.dumps(estimates), "utf-8")
+        (stage / "estimates.json").write_text(json.dumps(estimates), "utf-8", newline="\n")
 
     @contextmanager
     def _clear_errors(self, name: str) -> Iterator[None]:
@@ -348,7 +360,7 @@ def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfi
     note = folder / NOTE
     if not _has_finished_stage(folder):
         with staged_file(note) as stage:
-            stage.write_text(json.dumps(plan), "utf-8")
+            stage.write_text(json.dumps(plan), "utf-8", newline="\n")
         return
     begun = json.loads(note.read_text("utf-8"))
     if begun["corpus"] != plan["corpus"]:
@@ -386,14 +398,6 @@ def _readable_twice(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[s
 
 def _add(digest: Any, texts: list[str]) -> None:
     digest.update("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"))
-
-
-def _resident() -> int:
-    """Return the bytes that this process holds, or, on systems that do not tell, the most it has held."""
-    statm = Path("/proc/self/statm")
-    if statm.is_file():
-        return int(statm.read_text().split()[1]) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _size(count: float) -> str:

@@ -79,7 +79,7 @@ def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, text
         numbering.add(words.astype(np.int64), batch.column(config.order).to_numpy())
         bar.update(batch.num_rows)
     numbering.finish(texts)
-    (folder / "starts.json").write_text(json.dumps(numbering.starts), "utf-8")
+    (folder / "starts.json").write_text(json.dumps(numbering.starts), "utf-8", newline="\n")
     counts = open_counts(folder)
     counts[0].suffixes.append(np.arange(config.vocab_size))
     for n in range(2, config.order + 1):

@@ -33,14 +33,19 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
 STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *DISCOUNTING, "stupid_backoff")
 
 
-def open_tables(folder: Path, config: NGramConfig) -> NGramTables:
-    """Open the tables that `StoredSmoothing` has written; their parts come to memory when they are used."""
+def open_tables(folder: Path, config: NGramConfig, mapped: bool = True) -> NGramTables:
+    """Open the tables that `StoredSmoothing` has written.
+
+    Args:
+        mapped: their parts come to memory when they are used; False reads them whole.
+    """
     columns = [_TableColumns(folder, n) for n in range(1, config.order + 1)]
+    load = Column.map if mapped else Column.read
     return NGramTables(
         config.vocab_size,
-        [one.keys.map() for one in columns[1:]],
-        [one.probs.map() for one in columns],
-        [one.backoffs.map() for one in columns[:-1]],
+        [load(one.keys) for one in columns[1:]],
+        [load(one.probs) for one in columns],
+        [load(one.backoffs) for one in columns[:-1]],
     )
 
 

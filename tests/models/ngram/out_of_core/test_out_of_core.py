@@ -46,7 +46,7 @@ TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
 @pytest.fixture(autouse=True)
 def a_small_process(monkeypatch):
     """Whatever the tests before these have left in memory."""
-    monkeypatch.setattr(estimation, "_resident", lambda: 4 * 10**8)
+    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
 
 
 @pytest.fixture
