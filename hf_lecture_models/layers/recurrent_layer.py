@@ -26,6 +26,9 @@ warnings.filterwarnings("ignore", "LSTM with projections is not supported with o
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 """torch's fused kernels for each `cell_type` of a configuration."""
 
+OLDEST_TORCH_WITH_EXPORT = "2.9"
+"""The oldest version tried that keeps a loop over several tensors under `torch.export`; 2.7 does not."""
+
 # torch's kernels for one step.
 _CELL_KERNELS: dict[type, Callable[..., Any]] = {
     nn.RNN: torch.rnn_tanh_cell,
@@ -163,22 +166,28 @@ def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | N
     """Run the written-out cell as a loop that `torch.export` and ONNX keep a loop, for any length and batch.
 
     Tracing would unroll torch's kernels into as many steps as the example has.
+
+    Raises:
+        NotImplementedError: torch is too old to keep a loop.
     """
+    if torch.__version__ < OLDEST_TORCH_WITH_EXPORT:
+        raise NotImplementedError(
+            f"torch {torch.__version__} cannot export a recurrent layer for texts of any length: pip install "
+            f"'torch>={OLDEST_TORCH_WITH_EXPORT}'"
+        )
     # Not yet public in torch: only export may depend on it.
     from torch._higher_order_ops.scan import scan
 
     if mask is None:
         mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
 
-    # The tensors of the state side by side in one: torch 2.7 cannot trace a scan over several.
-    sizes = list(cell.state_sizes)
-
-    def step(before: Tensor, given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def step(state: State, given: tuple[Tensor, Tensor]) -> tuple[State, Tensor]:
         u, real = given
-        after = cell(u, before.split(sizes, -1))
-        return torch.where(real, torch.cat(after, -1), before), after[0] * real
+        after = cell(u, state)
+        return tuple(torch.where(real, new, old) for new, old in zip(after, state, strict=True)), after[0] * real
 
-    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in sizes)
+    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in cell.state_sizes)
+    state = tuple(tensor.contiguous() for tensor in state)  # as `step` makes them: scan refuses other strides
     # (seq, batch, input_size) and (seq, batch, 1): scan goes along the first axis.
-    final, outputs = scan(step, torch.cat(state, -1), (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
-    return outputs.transpose(0, 1), final.split(sizes, -1)
+    final, outputs = scan(step, state, (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
+    return outputs.transpose(0, 1), final

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
+from torch.torch_version import TorchVersion
 
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel, unroll
-from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
+from hf_lecture_models.layers.recurrent_layer import OLDEST_TORCH_WITH_EXPORT, BidirectionalLayer, RecurrentLayer
 
 KERNELS = {
     "elman": lambda: nn.RNN(4, 6, batch_first=True),
@@ -64,6 +65,7 @@ def test_padded_layer_equals_masked_cell(kind: str, padding: str, from_zero: boo
         assert_close(list(state), before, rtol=0, atol=0)
 
 
+@pytest.mark.skipif(torch.__version__ < OLDEST_TORCH_WITH_EXPORT, reason="this torch cannot export it")
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.slow] * (k != "lstm")) for k in KERNELS])
 def test_exported_layer_equals_padded_layer_at_any_shape(kind: str) -> None:
     layer = build(kind).eval()
@@ -76,6 +78,14 @@ def test_exported_layer_equals_padded_layer_at_any_shape(kind: str) -> None:
         mask = torch.tensor(MASKS[padding], dtype=torch.bool)
         inputs, state = torch.randn(*mask.shape, 4), start(kind, len(mask))
         assert_close(exported(inputs, state, mask), layer(inputs, state, mask), rtol=0, atol=1e-5)
+
+
+def test_a_torch_too_old_for_export_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", TorchVersion("2.7.1"))
+    with pytest.raises(
+        NotImplementedError, match=r"^torch 2\.7\.1 cannot export a recurrent layer .*: pip install 'torch>=2\.9'"
+    ):
+        torch.export.export(build("gru").eval(), (torch.randn(2, 4, 4),), strict=False)
 
 
 @pytest.mark.parametrize("kind", KERNELS)
