@@ -2438,7 +2438,7 @@ class PreTrainingTests(MaskedLMTests):
 def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
     """-ln softmax(logits)[label] for each label but -100, flat, in float64."""
     counted = labels != -100
-    return -logits.double().log_softmax(dim=-1)[counted].gather(1, labels[counted, None])[:, 0]
+    return -logits.double().log_softmax(dim=-1)[counted].gather(1, labels[counted][:, None])[:, 0]
 
 
 class ImageTests(ModelTests):

@@ -77,7 +77,8 @@ def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -
             let through.
     """
     given = {name: value for name, value in kwargs.items() if value is not None}
-    if unknown := given.keys() - known - PASSED_TO_ALL:
+    # Not by operators of sets, which torch 2.7 cannot compile.
+    if unknown := [name for name in given if name not in known and name not in PASSED_TO_ALL]:
         shown = given.get("output_attentions")
         unread = [name for name in sorted(unknown) if not model.reads_keyword(name, shown)]
         if unread:
