@@ -7,14 +7,18 @@ import os
 import tempfile
 
 # Before transformers is imported: it reads these once.
+for _name in [name for name in os.environ if name.startswith("HF_") and name != "HF_LECTURE_DATA"]:
+    del os.environ[_name]
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ["OMP_NUM_THREADS"] = "1"
-# Copied remote code of one run must not serve the next.
-_MODULES = tempfile.TemporaryDirectory(prefix="hf_modules_")
-os.environ["HF_MODULES_CACHE"] = _MODULES.name
+# What the children of this process read. MKL's variable would overrule the other one.
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+# Copied remote code and prepared data of one run must not serve the next, nor what the user's own cache holds.
+_CACHE = tempfile.TemporaryDirectory(prefix="hf_home_")
+os.environ["HF_HOME"] = _CACHE.name
+os.environ["HF_MODULES_CACHE"] = os.path.join(_CACHE.name, "modules")
 
 import contextlib  # noqa: E402
 import fcntl  # noqa: E402
@@ -79,7 +83,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return the number of processes of a run: none beside this one where files or single tests are named."""
     if any("::" in argument or argument.endswith(".py") for argument in config.args):
         return 0
-    return min(4, len(os.sched_getaffinity(0)))
+    # macOS does not say which cores a process may use.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(4, cores)
 
 
 @pytest.hookimpl(tryfirst=True)

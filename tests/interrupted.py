@@ -6,7 +6,10 @@ A test that waits for the moment and then sends the signal comes too late where 
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +17,7 @@ from typing import Any, Literal
 import torch
 from safetensors.torch import load_file
 
-from tests.forked_python import ForkedPython
+from tests.forked_python import PATIENCE, ForkedPython
 
 _PROGRAM = """
 import os, runpy, sys
@@ -46,6 +49,29 @@ def start_interrupted(
     In a save: when its `count`-th checkpoint is written, and not yet in its place.
     """
     return ForkedPython("-c", _PROGRAM, moment, count, signal.Signals[name].value, script, *arguments)
+
+
+def run_processes(
+    script: object,
+    *arguments: object,
+    processes: int = 2,
+    interruption: tuple[Literal["step", "save"], int, str] | None = None,
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script by torchrun, on the CPU; each of its processes gets the signal as in `start_interrupted`."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+    if interruption is not None:
+        moment, count, name = interruption
+        program = [sys.executable, "-c", _PROGRAM, moment, str(count), str(signal.Signals[name].value)]
+        launcher += ["--no_python", *program]
+    return subprocess.run(
+        [*launcher, *map(str, (script, *arguments))],
+        env=os.environ | {"ACCELERATE_USE_CPU": "true"} | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
 
 
 def check_stopped_and_resumed(script: object, arguments: Sequence[str], in_process: Callable[..., Any]) -> None:

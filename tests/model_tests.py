@@ -71,6 +71,7 @@ from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from tests.fresh_process import generated
+from tests.memory import memory_taken
 
 Tensors = dict[str, Tensor]
 EXACT = 0.0
@@ -211,12 +212,6 @@ def attributes_with_tensors(model: nn.Module) -> dict[str, list[tuple[int, int]]
     for name, module in model.named_modules():
         visit(vars(module), name, 0)
     return found
-
-
-def _memory(name: str) -> int:
-    """Of this process in megabytes: "VmRSS" now, "VmHWM" at its peak."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:"))) // 1024
 
 
 def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
@@ -852,9 +847,6 @@ class ModelTests:
     def test_other_sizes_take_no_memory(self, tmp_path: Path) -> None:
         """A config.json that does not fit its weights is refused, or makes no difference, before memory is taken."""
         self.build().save_pretrained(tmp_path)
-        peak = Path("/proc/self/clear_refs")
-        if not peak.exists():
-            pytest.skip("the peak of memory is read from /proc")
         values = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
         config = self.config()
         sizes = config.largest_values | dict.fromkeys(config.positive_fields, 2**20)
@@ -863,13 +855,11 @@ class ModelTests:
         for change in changes:
             given = {name: value for name, value in values.items() if name not in ("id2label", "label2id")} | change
             (tmp_path / "config.json").write_text(json.dumps(given), encoding="utf-8")
-            peak.write_text("5")
-            before = _memory("VmRSS")
             # A size that no weight has, or no field of this model, changes nothing.
-            with suppress(ValueError):
+            with memory_taken() as memory, suppress(ValueError):
                 self.auto_class.from_pretrained(tmp_path)
-            taken = _memory("VmHWM") - before
-            assert taken < 64, f"{change}: {taken} MB"
+            taken = (memory.python + memory.torch) / 10**6
+            assert taken < 64, f"{change}: {taken:.0f} MB"
 
     # Configuration
 

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from hf_lecture_models.base.heads.losses import cross_entropy
+from hf_lecture_models.io.compat import CACHE, cache_of, with_past_key_values
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.base.heads import test_heads
@@ -76,7 +77,7 @@ def altered(
 
     class Broken(base):
         def forward(self, input_ids: Any = None, attention_mask: Any = None, **kwargs: Any) -> Any:
-            k = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
+            k = with_past_key_values({"input_ids": input_ids, "attention_mask": attention_mask, **kwargs})
             k |= given(k)
             outputs = super().forward(**k)
             for name, value in returned(k, outputs, self).items():
@@ -105,7 +106,8 @@ def recached(change: Callable[[StandInCache], Any]) -> Any:
     """A stand-in that returns another cache."""
 
     def returned(k: Arguments, out: Any, model: Any) -> Arguments:
-        return {} if out.past_key_values is None else {"past_key_values": change(out.past_key_values)}
+        cache = cache_of(out)
+        return {} if cache is None else {CACHE: change(cache)}
 
     return altered(StandInForCausalLM, returned=returned)
 
@@ -129,11 +131,12 @@ class SharesOneCache(StandInForCausalLM):
     shared: ClassVar[StandInCache] = StandInCache(torch.zeros(1), 0)
 
     def forward(self, input_ids: Tensor, past_key_values: Any = None, **kwargs: Any) -> Any:
-        if past_key_values is not None:
-            past_key_values = StandInCache(self.shared.state, past_key_values.seen)
-        output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
-        if output.past_key_values is not None:
-            self.shared.state = output.past_key_values.state
+        kwargs = with_past_key_values({"past_key_values": past_key_values, **kwargs})
+        if kwargs["past_key_values"] is not None:
+            kwargs["past_key_values"] = StandInCache(self.shared.state, kwargs["past_key_values"].seen)
+        output = super().forward(input_ids, **kwargs)
+        if cache_of(output) is not None:
+            self.shared.state = cache_of(output).state
         return output
 
 
@@ -171,7 +174,7 @@ class UnusedParameter(StandInForCausalLM):
 class StopsGradients(StandInForCausalLM):
     def forward(self, input_ids: Tensor, **kwargs: Any) -> Any:
         first = super().forward(input_ids[:, :2], use_cache=True)
-        cache = StandInCache(first.past_key_values.state.detach(), 2)
+        cache = StandInCache(cache_of(first).state.detach(), 2)
         rest = super().forward(input_ids[:, 2:], past_key_values=cache)
         rest.logits = torch.cat([first.logits, rest.logits], dim=1)
         return rest
@@ -403,16 +406,17 @@ class DetachesTheWords(RecurrentForCausalLM):
 
 class WritesIntoTheCache(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
-        output = super().forward(input_ids, past_key_values=past_key_values, **kwargs)
-        if past_key_values is not None:
-            past_key_values.layers = output.past_key_values.layers
+        kwargs = with_past_key_values({"past_key_values": past_key_values, **kwargs})
+        output = super().forward(input_ids, **kwargs)
+        if kwargs["past_key_values"] is not None:
+            kwargs["past_key_values"].layers = cache_of(output).layers
         return output
 
 
 class KeepsAllStates(RecurrentForCausalLM):
     def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
         output = super().forward(input_ids, **kwargs)
-        for layer in output.past_key_values.layers:
+        for layer in cache_of(output).layers:
             layer.state = (*layer.state, output.logits)
         return output
 

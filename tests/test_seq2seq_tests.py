@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent_seq2seq import (
     RecurrentSeq2SeqConfig,
@@ -40,8 +41,8 @@ def broken(given: Any = lambda k: {}, returned: Any = lambda k, out, model: {}) 
 
 
 def forgetful(k: Arguments, out: Any, model: Any) -> Arguments:
-    cache = out.past_key_values
-    return {"past_key_values": cache and ForgetfulCache.from_states(cache.states, cache.seen_tokens)}
+    cache = cache_of(out)
+    return {CACHE: cache and ForgetfulCache.from_states(cache.states, cache.seen_tokens)}
 
 
 def lost_state(k: Arguments) -> Arguments:

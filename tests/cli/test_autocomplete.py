@@ -1,11 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture generate --interactive`, through a pipe and through a terminal."""
 
-import contextlib
 import io
 import os
 import select
-import subprocess
 import sys
 import time
 
@@ -71,7 +69,7 @@ class Terminal:
 
         self.ours, theirs = pty.openpty()
         command = [*HF_LECTURE, "generate", folder, "--interactive"]
-        self.process = ForkedPython(*command, terminal=theirs, TERM="dumb", COLUMNS="200")
+        self.process = ForkedPython(*command, terminal=theirs, TERM="dumb", COLUMNS="200", INPUTRC=os.devnull)
         os.close(theirs)
         self.seen = ""
 
@@ -87,13 +85,17 @@ class Terminal:
         os.write(self.ours, keys.encode())
 
     def interrupt(self):
-        """Press Ctrl-C, and again where Python overlooked it: it does while it is not yet waiting for a key."""
-        for _ in range(20):
-            time.sleep(0.2)
+        """Press Ctrl-C, and again where Python overlooked it: it does while it is not yet waiting for a key.
+
+        The new line says that it was noticed: another one would then reach the end of the program.
+        """
+        limit = time.monotonic() + PATIENCE
+        while "\n" not in self.seen:
+            assert time.monotonic() < limit, self.seen
             self.type("\x03")
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(timeout=5)
-        pytest.fail("it goes on after Ctrl-C")
+            while "\n" not in self.seen and select.select([self.ours], [], [], 30)[0]:
+                self.seen += os.read(self.ours, 4096).decode()
+        return self.process.wait(PATIENCE)
 
     def close(self):
         self.process.kill()

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The notebooks have the parts that docs/notebooks/README.md promises, run without a warning, and keep to their time.
+"""The notebooks have the parts that docs/notebooks/README.md promises, and run without a warning.
 
 By default five of them run, cell by cell in one process; the others are nightly. A slow test runs one in Jupyter, by
 nbmake, as a reader does; nightly, all.
@@ -25,7 +25,6 @@ LIST = (FOLDER / "README.md").read_text(encoding="utf-8")
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.md"))
 # The quickest: they run by default.
 QUICK = ("01_text_and_tokens", "02_bag_of_words", "03_ngrams_and_smoothing", "04_feed_forward", "14_long_contexts")
-MOST_SECONDS = 180  # of one CPU
 PARTS = {
     "The question": None,
     "From scratch in 20 lines": 20,
@@ -44,7 +43,7 @@ import sys
 if importlib.util.find_spec("hf_lecture_models") is None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "hf-lecture-models[train]"], check=True)"""
 RUN_CELLS = """
-import json, resource, sys, traceback, warnings
+import json, sys, traceback, warnings
 import matplotlib
 matplotlib.use("Agg")
 space = {"__name__": "__main__"}
@@ -54,7 +53,6 @@ for number, cell in enumerate(json.load(open("cells.json", encoding="utf-8")), 1
     except BaseException:
         print(cell, traceback.format_exc(), sep="\\n\\n", file=sys.stderr)
         sys.exit(1)
-print("\\nCPU seconds", resource.getrusage(resource.RUSAGE_SELF).ru_utime)
 """
 
 
@@ -153,10 +151,9 @@ def test_a_notebook_runs(name, tmp_path):
     cells = [cell.source for cell in read_cells(name) if cell.cell_type == "code"]
     (tmp_path / "cells.json").write_text(json.dumps(cells), encoding="utf-8")
     process = ForkedPython("-c", RUN_CELLS, cwd=tmp_path, HF_LECTURE_DATA=str(tmp_path))
-    out, err = process.communicate()
+    _, err = process.communicate()
     assert process.returncode == 0, err
     assert not err, "it prints warnings"
-    assert float(out.rsplit(maxsplit=1)[1]) < MOST_SECONDS
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def wait_for_address(server: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and server.poll() is None:
         if found := re.search(r"running on (http://\S+)", log.read_text(encoding="utf-8")):
             return found[1]

@@ -18,6 +18,7 @@ from hf_lecture_models.io import progress
 from hf_lecture_models.io.progress import ProgressBar, hide_other_bars, no_progress
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 
 
 class Clock:
@@ -124,7 +125,7 @@ def test_a_thread_watches_a_log_alone_until_the_bar_is_closed(clock, monkeypatch
     with ProgressBar(total=9):
         [thread] = watchers()
         assert thread.daemon
-    thread.join(timeout=60)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     ProgressBar(total=9, shown=False)
     monkeypatch.setattr("sys.stderr", Terminal())

@@ -10,6 +10,7 @@ import torch
 from transformers import CompileConfig, ContinuousBatchingConfig, GenerationConfig
 
 from hf_lecture_models import NGramConfig, NGramForCausalLM
+from tests.forked_python import PATIENCE
 from tests.interop.small_models import small_model, small_tokenizer
 from tests.models.test_packed_texts import KINDS, build
 
@@ -91,7 +92,7 @@ def test_one_request_does_not_end_the_others() -> None:
             manager.add_request(list(range(9)))
         for prompt, given, new in (([1, 2, 3, 4], 100, 5), ([1, 2, 3, 4], 2, 2), ([1] * 8, 4, 1)):
             request = manager.add_request(prompt, max_new_tokens=given)
-            result = manager.get_result(request_id=request, timeout=60)
+            result = manager.get_result(request_id=request, timeout=PATIENCE)
             assert (result.error, len(result.generated_tokens)) == (None, new)
 
 

@@ -27,7 +27,7 @@ from tests.stand_in.modeling_encoder import (
     EncoderForTokenClassification,
     EncoderModel,
 )
-from tests.stand_in.modeling_stand_in import StandInCache, StandInConfig, StandInForCausalLM, StandInOutput
+from tests.stand_in.modeling_stand_in import StandInCache, StandInConfig, StandInForCausalLM
 
 __all__ = [
     "EncoderConfig",
@@ -40,7 +40,6 @@ __all__ = [
     "StandInCache",
     "StandInConfig",
     "StandInForCausalLM",
-    "StandInOutput",
     "encoder_tokenizer",
     "stand_in_tokenizer",
 ]

@@ -4,7 +4,6 @@
 h_t = tanh(u_t + W h_{t-1} + b) with u_t the embedding of token t; logits V h_t. Deviations: none, it is on no slide.
 """
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -12,13 +11,14 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import GenerationMixin
 from transformers import initialization as init
-from transformers.modeling_outputs import ModelOutput
+from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.heads.losses import cross_entropy, next_token_labels
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.io.compat import with_past_key_values
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 
 
@@ -34,15 +34,6 @@ class StandInConfig(LectureConfig):
     pad_token_id: int | None = 19
     bos_token_id: int | None = 17
     eos_token_id: int | None = 18
-
-
-@dataclass
-class StandInOutput(ModelOutput):
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    past_key_values: Any = None
-    hidden_states: Any = None
-    attentions: Any = None
 
 
 class StandInCache:
@@ -89,7 +80,9 @@ class StandInForCausalLM(LecturePreTrainedModel, GenerationMixin):
         use_cache: bool | None = None,
         logits_to_keep: int | Tensor = 0,
         **kwargs: Any,
-    ) -> StandInOutput:
+    ) -> CausalLMOutputWithPast:
+        kwargs = with_past_key_values({"past_key_values": past_key_values, **kwargs})
+        past_key_values = kwargs.pop("past_key_values")
         kwargs = given_arguments(self, kwargs, frozenset({"num_items_in_batch", "shift_labels"}))
         embedded = input_vectors(self.embed_tokens, input_ids, None) * self.scale
         real = self.real_tokens(input_ids, attention_mask)
@@ -111,7 +104,7 @@ class StandInForCausalLM(LecturePreTrainedModel, GenerationMixin):
             loss = cross_entropy(logits, targets, kwargs.get("num_items_in_batch"))
         seen = input_ids.shape[1] + (0 if past_key_values is None else past_key_values.get_seq_length())
         shown = self.shown_states(kwargs.get("output_hidden_states"), embedded, torch.stack(states, dim=1))
-        return StandInOutput(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None, shown)
+        return CausalLMOutputWithPast(loss, logits[:, kept], StandInCache(state, seen) if use_cache else None, shown)
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:

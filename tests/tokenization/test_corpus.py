@@ -4,7 +4,6 @@
 import gzip
 import json
 import os
-import tracemalloc
 
 import pytest
 from tokenizers.normalizers import Lowercase
@@ -14,6 +13,7 @@ from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.memory import memory_taken
 
 WORD = WordTokenizer.train(["a b ab a\x1cb <unk> é 👩 u n k"])
 GENERIC = TokenizersBackend(tokenizer_object=WORD.backend_tokenizer, unk_token="<unk>", pad_token="<pad>")
@@ -92,9 +92,7 @@ def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch, pac
         for _ in range(64):
             file.write(b"x" * (1 << 20))
         file.write(end)
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=r"long\.txt.*, line 3: longer than 1048576 bytes; give each text a line"):
+    refused = pytest.raises(ValueError, match=r"long\.txt.*, line 3: longer than 1048576 bytes; give each text a line")
+    with memory_taken() as memory, refused:
         list(read_texts(path))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 12 << 20
+    assert memory.python < 12 << 20

@@ -98,7 +98,8 @@ def test_saved_tokenizers_give_the_same_everywhere(tmp_path, kind, name):
         assert again.template == name
         again.save_pretrained(tmp_path / "twice")
         for file in ("tokenizer.json", "tokenizer_config.json"):
-            assert json.loads((tmp_path / "twice" / file).read_text()) == json.loads((folder / file).read_text())
+            again, once = ((place / file).read_text(encoding="utf-8") for place in (tmp_path / "twice", folder))
+            assert json.loads(again) == json.loads(once)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt1"])

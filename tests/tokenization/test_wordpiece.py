@@ -296,7 +296,8 @@ def test_other_bad_files(tmp_path):
     assert WordPieceTokenizer.from_vocab_file(small_vocab(tmp_path, SPECIAL[:4]), mask_token=None).mask_token is None
     train().save_pretrained(tmp_path / "ours")
     file = tmp_path / "ours" / "tokenizer.json"
-    file.write_text(file.read_text().replace('"unk_token": "[UNK]"', '"unk_token": "[X]"'))
+    text = file.read_text(encoding="utf-8").replace('"unk_token": "[UNK]"', '"unk_token": "[X]"')
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"has no \[X\], its token for unknown words"):
         WordPieceTokenizer.from_pretrained(tmp_path / "ours")
 

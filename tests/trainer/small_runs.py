@@ -8,7 +8,6 @@ as torchrun starts, each step cut into one or two micro-batches per process.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -102,20 +101,6 @@ def small_run(kind: str, folder: Path, parts: int = 1, **options: Any) -> Traini
     recipe = TrainingRecipe(**fields | {name: options.pop(name) for name in names} | {"accumulation_steps": parts})
     model = options.pop("model", None) or make_model(kind)
     return train(model, make_batches(kind, recipe), recipe, folder, quiet=True, **options)
-
-
-def start_processes(module: str, *arguments: object, processes: int = 2, **environment: str) -> subprocess.Popen[str]:
-    """Start a module of these tests as torchrun does, on the CPU."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-    return subprocess.Popen(
-        [*launcher, "-m", module, *map(str, arguments)],
-        cwd=Path(__file__).parents[2],
-        env=os.environ | {"ACCELERATE_USE_CPU": "true"} | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def save_time() -> None:

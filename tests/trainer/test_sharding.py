@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import copy
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import torch
 from safetensors import safe_open
@@ -20,9 +17,9 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.trainer.resuming import load_optimizer_state
 from hf_lecture_models.trainer.sharding import _block_classes, copy_to_shard
-from tests.forked_python import PATIENCE
+from tests.interrupted import run_processes
 from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
-from tests.trainer.small_runs import make_model, small_run, start_processes
+from tests.trainer.small_runs import make_model, small_run
 
 SHARDED = {"ACCELERATE_USE_FSDP": "true"}
 
@@ -88,46 +85,29 @@ def newest_step(folder: Path) -> int:
     return max((int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*")), default=0)
 
 
-def wait_until(condition: Callable[[], bool], process: Any) -> None:
-    while process.poll() is None and not condition():
-        time.sleep(0.001)
-
-
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp_path: Path) -> None:
-    def start(name: str, **environment: str) -> Any:
-        return start_processes("tests.trainer.sharded_runs", tmp_path / name, "recurrent_stream", **environment)
+    def run(name: str, *interruption: Any, **environment: str) -> None:
+        command = [Path(__file__).with_name("sharded_runs.py"), tmp_path / name, "recurrent_stream"]
+        root = str(Path(__file__).parents[2])
+        done = run_processes(*command, interruption=interruption or None, PYTHONPATH=root, **environment)
+        assert (done.returncode == 0) == ("SIGKILL" not in interruption), done.stderr[-4000:]
 
-    def finish(process: Any) -> None:
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err[-4000:]
-
-    def interrupt(name: str, how: Callable[[Any], None]) -> None:
-        process = start(name, **SHARDED)
-        wait_until(lambda: newest_step(tmp_path / name) > 20, process)
-        how(process)
-        process.communicate()
-        assert 20 < newest_step(tmp_path / name) < LONG["max_steps"]
-
-    finish(start("straight", **SHARDED))
-    interrupt("killed", kill_all)
-    finish(start("killed", **SHARDED))
+    run("straight", **SHARDED)
+    run("killed", "step", 24, "SIGKILL", **SHARDED)
+    assert newest_step(tmp_path / "killed") == 21
+    run("killed", **SHARDED)
     assert_same_weights(tmp_path / "straight", tmp_path / "killed")
     losses = history(tmp_path / "straight", "loss")
     assert len(losses) == LONG["max_steps"]
     assert losses == history(tmp_path / "killed", "loss")
 
     # SIGTERM: the processes save between two checkpoints, and gather the weights for it.
-    interrupt("stopped", lambda process: process.terminate())
-    finish(start("stopped"))
+    run("stopped", "step", 24, "SIGTERM", **SHARDED)
+    assert newest_step(tmp_path / "stopped") == 24
+    run("stopped")
     assert history(tmp_path / "stopped", "loss") == pytest.approx(losses, rel=1e-4)
-
-
-def kill_all(process: Any) -> None:
-    # The workers lead sessions of their own.
-    for victim in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
-        victim.kill()
 
 
 def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Path, monkeypatch: Any) -> None:

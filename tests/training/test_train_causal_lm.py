@@ -2,23 +2,19 @@
 """The script as a user starts it, killed as a machine kills it."""
 
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from tests.forked_python import PATIENCE, ForkedPython
-from tests.interrupted import start_interrupted
+from tests.forked_python import ForkedPython
+from tests.interrupted import run_processes, start_interrupted
 from tests.training.scripts import SCRIPTS
 
 SCRIPT, (RECIPE,) = SCRIPTS["causal_lm"].path, SCRIPTS["causal_lm"].arguments
@@ -103,19 +99,8 @@ def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight):
         assert_same_run(straight, tmp_path / str(number))
 
 
-def command_line(folder, *options, processes=1):
-    arguments = [str(SCRIPT), str(RECIPE), *OPTIONS, "--output_dir", str(folder), *options]
-    if processes == 1:
-        return ForkedPython(*arguments)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-    return subprocess.Popen(
-        [*launcher, *arguments],
-        env=os.environ | {"ACCELERATE_USE_CPU": "true"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def command_line(folder, *options):
+    return ForkedPython(SCRIPT, RECIPE, *OPTIONS, "--output_dir", folder, *options)
 
 
 def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
@@ -141,18 +126,13 @@ def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
 
 @pytest.mark.slow
 def test_two_processes_killed_end_in_the_same_bits(tmp_path):
+    command = [SCRIPT, RECIPE, *OPTIONS, "--resume", "--output_dir"]
+    killed = run_processes(*command, tmp_path / "killed", interruption=("step", 10, "SIGKILL"))
+    assert "Signal 9 (SIGKILL)" in killed.stderr
+    assert newest_step(tmp_path / "killed") == 8
     for name in ("straight", "killed"):
-        process = command_line(tmp_path / name, "--resume", processes=2)
-        if name == "killed":
-            wait_until(lambda: newest_step(tmp_path / "killed") > 7, process)
-            # The workers lead sessions of their own.
-            for victim in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
-                victim.kill()
-            process.communicate()
-            assert newest_step(tmp_path / "killed") < STEPS
-            process = command_line(tmp_path / name, "--resume", processes=2)
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
+        finished = run_processes(*command, tmp_path / name)
+        assert finished.returncode == 0, finished.stderr
     assert_same_run(tmp_path / "straight", tmp_path / "killed")
     process = command_line(tmp_path / "killed", "--resume")
     assert "num_processes is 1 but the run was started with 2" in process.communicate()[1]

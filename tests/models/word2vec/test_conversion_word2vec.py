@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from hf_lecture_models import Word2VecConfig, Word2VecModel, WordTokenizer
 from hf_lecture_models.cli.convert import run
 from hf_lecture_models.models.word2vec.reader_word2vec import MAX_WORD_BYTES, read_word2vec
+from tests.memory import memory_taken
 
 WORDS = ["the", "cat", "zoë", "人", "</s>", "New_York"]
 VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
@@ -80,11 +80,10 @@ def test_sizes_that_the_file_cannot_hold_take_no_memory(tmp_path: Path) -> None:
     for header in (b"10000000 300\n", b"999999999999999999 1\n", b"1 65536\n"):
         for binary in (True, False):
             (tmp_path / "huge").write_bytes(header + b"a 1 2 3\n")
-            tracemalloc.start()
-            with pytest.raises(ValueError, match=r"can hold \d+ only; it is cut off, or not of the kind"):
+            refused = pytest.raises(ValueError, match=r"can hold \d+ only; it is cut off, or not of the kind")
+            with memory_taken() as memory, refused:
                 read_word2vec(tmp_path / "huge", binary)
-            assert tracemalloc.get_traced_memory()[1] < 10**6
-            tracemalloc.stop()
+            assert memory.python + memory.torch < 10**6
 
 
 BAD = {

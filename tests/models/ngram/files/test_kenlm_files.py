@@ -7,7 +7,6 @@ import json
 import math
 import random
 import struct
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from hf_lecture_models.loading import check_location, load_model
 from hf_lecture_models.models.ngram.files import kenlm_format, kenlm_hashes, kenlm_tries
 from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from tests.memory import memory_taken
 from tests.models.ngram.arpa_ngram import SENTENCES, assert_same_tables, kenlm_model
 from tests.models.ngram.kenlm_ngram import (
     all_files,
@@ -249,13 +249,14 @@ def test_headers_that_count_too_much_allocate_nothing(tmp_path):
         for n in range(3):
             for count in (10**5, 10**7, 2**40, 2**63):
                 changed = header(kind, version, [*counts[:n], count, *counts[n + 1 :]]) + text[136:]
-                tracemalloc.start()
-                with pytest.raises(
-                    ValueError, match="too few|but its header counts|counts \\d+ words|different numbers"
+                with (
+                    memory_taken() as memory,
+                    pytest.raises(
+                        ValueError, match="too few|but its header counts|counts \\d+ words|different numbers"
+                    ),
                 ):
                     read(tmp_path, changed)
-                assert tracemalloc.get_traced_memory()[1] < 20 * len(text)
-                tracemalloc.stop()
+                assert memory.python < 20 * len(text)
 
 
 def mutated(rng: random.Random, text: bytes) -> bytes:
