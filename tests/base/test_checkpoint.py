@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from transformers.integrations.peft import MIN_PEFT_VERSION
 
 from hf_lecture_models import (
     BagOfWordsConfig,
@@ -452,7 +453,7 @@ def test_weights_that_the_changed_configuration_does_not_name_are_not_saved(tmp_
 
 
 def test_an_adapter_is_saved_beside_weights_whose_names_it_changed(tmp_path):
-    peft = pytest.importorskip("peft")
+    peft = pytest.importorskip("peft", minversion=MIN_PEFT_VERSION)
     model = gpt1()
     model.add_adapter(peft.LoraConfig(target_modules="all-linear"))
     model.save_pretrained(tmp_path)
