@@ -16,12 +16,18 @@ from huggingface_hub import ModelCard
 
 from hf_lecture_models.hub.energy import describe_energy
 from hf_lecture_models.hub.metadata import DRAWN, PACKAGE, card_metadata, data_name, source_example
-from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
+from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS, TRIED_TRANSFORMERS
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.version import REPOSITORY_URL
 
 LEARNING_CURVE = "learning_curve.png"
 DRAWINGS = "drawings.svg"
+TRIED = {
+    "transformers": TRIED_TRANSFORMERS,
+    "torch": ("2.7.1", "2.9.1", "2.12.1", "2.13.0", "2.15.0"),
+    "Python": ("3.11", "3.12", "3.13"),
+}
+"""The versions with which the models, and published folders, were tried; CONTRIBUTING.md says how far."""
 # The names of `training_record`, and those on the card.
 _TRAINING = {
     "steps": "optimizer steps",
@@ -89,6 +95,7 @@ def render_card(
         drawings=drawings,
         remote_usage=usage_code(facts, remote=True) if self_contained else None,
         oldest_transformers=OLDEST_TRANSFORMERS,
+        tried=", ".join(f"{name} {' / '.join(versions)}" for name, versions in TRIED.items()),
     )
     return ModelCard(content)
 

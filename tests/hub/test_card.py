@@ -3,6 +3,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from transformers import AutoTokenizer
 
 from benchmarks import model_cards
 from hf_lecture_models.hub import export
-from hf_lecture_models.hub.card import render_card, write_card
+from hf_lecture_models.hub.card import TRIED, render_card, write_card
 from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
@@ -24,6 +25,8 @@ from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.hub.card_examples import examples, output_without_package
 from tests.interop.small_models import small_model, small_tokenizer
+
+ROOT = Path(__file__).parents[2]
 
 TASK = CausalLM().describe(None, CausalLMRecipe())
 RESULTS = {
@@ -389,3 +392,14 @@ def test_vocabulary_policies() -> None:
     assert "its class" in vocabulary_policy(WordTokenizer.train(["a b"], unknown_words="classes"))
     assert "`<unk>`" in vocabulary_policy(WordTokenizer.train(["a b"]))
     assert "probability 0" in vocabulary_policy(WordTokenizer.train(["a b"], unk_token=None))
+
+
+def test_the_versions_on_cards_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pythons = [name.removeprefix("Programming Language :: Python :: ") for name in project["classifiers"]]
+    assert tuple(name for name in pythons if re.fullmatch(r"3\.\d+", name)) == TRIED["Python"]
+    oldest = next(need for need in project["dependencies"] if need.startswith("torch>=")).removeprefix("torch>=")
+    assert TRIED["torch"][0].startswith(f"{oldest}.")
+    pinned = dict(re.findall(r"^(torch|transformers)==(.*)$", (ROOT / "constraints.txt").read_text("utf-8"), re.M))
+    assert pinned["torch"] in TRIED["torch"]
+    assert pinned["transformers"] in TRIED["transformers"]
