@@ -225,6 +225,15 @@ def equal_json(ours: Any, theirs: Any, tolerance: float = 1e-4) -> bool:
     return ours == theirs
 
 
+def assert_same_beams(found: Tensor, expected: Tensor, of: str = "") -> None:
+    """Equal sequences, (rows x 4, seq), but for their order within each four.
+
+    Beams with nearly equal scores change places where a processor, or a batch of another size, rounds otherwise.
+    """
+    fours = [sequences.unflatten(0, (-1, 4)).tolist() for sequences in (found, expected)]
+    assert [sorted(row) for row in fours[0]] == [sorted(row) for row in fours[1]], of
+
+
 def gradients(model: nn.Module, loss: Tensor) -> Tensors:
     """The loss's gradient by the name of the parameter; zeros where the loss does not depend on it."""
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
@@ -1195,7 +1204,7 @@ class CausalLMTests(TokenTests):
         moved = cached.beam_indices[:, 1:] != cached.beam_indices[:, :-1]
         assert moved.any(), "no beam changed its place: this search proves nothing"
         assert_close(cached.sequences_scores, whole.sequences_scores, rtol=0, atol=1e-4)
-        assert torch.equal(cached.sequences, whole.sequences)
+        assert_same_beams(cached.sequences, whole.sequences)
         prompt = inputs["input_ids"].shape[1]
         mask = torch.cat([inputs["attention_mask"].repeat_interleave(4, 0), torch.ones(12, 7, dtype=torch.long)], dim=1)
         logits = model(input_ids=cached.sequences, attention_mask=mask).logits[:, prompt - 1 : -1]
@@ -1204,7 +1213,7 @@ class CausalLMTests(TokenTests):
         for row, length in enumerate(inputs["attention_mask"].sum(dim=1).tolist()):
             alone = {name: tensor[row : row + 1, -length:] for name, tensor in inputs.items()}
             beams = self.generate(model, alone, use_cache=True, **options).sequences[:, length:]
-            assert torch.equal(beams, cached.sequences[4 * row : 4 * row + 4, prompt:]), f"prompt {row} without padding"
+            assert_same_beams(beams, cached.sequences[4 * row : 4 * row + 4, prompt:], f"prompt {row} without padding")
 
     @pytest.mark.once_per_model
     @torch.no_grad()

@@ -38,6 +38,7 @@ from tests.model_tests import (
     HeadTests,
     Tensors,
     TokenTests,
+    assert_same_beams,
     left_padded,
     token_inputs,
     uncompiled_flex_attention,
@@ -325,7 +326,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
         source = self.sources(lengths, "left")
         cached, whole = (self.generate(model, source, use_cache=use, **options) for use in (True, False))
         assert (cached.beam_indices[:, 1:] != cached.beam_indices[:, :-1]).any(), "no beam changed its place"
-        assert torch.equal(cached.sequences, whole.sequences)
+        assert_same_beams(cached.sequences, whole.sequences)
         assert_close(cached.sequences_scores, whole.sequences_scores, rtol=0, atol=1e-4)
         chosen = self.log_probs(model, source, cached.sequences).sum(1)
         assert_close(cached.sequences_scores.double(), chosen, rtol=0, atol=1e-3)
@@ -334,7 +335,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
         for row, length in enumerate(lengths):
             alone = {name: tensor[row : row + 1, -length:] for name, tensor in source.items()}
             beams = self.generate(model, alone, **options).sequences
-            assert torch.equal(beams, cached.sequences[4 * row : 4 * row + 4]), f"source {row} alone"
+            assert_same_beams(beams, cached.sequences[4 * row : 4 * row + 4], f"source {row} alone")
 
     @torch.no_grad()
     def test_generate_with_an_assistant(self) -> None:

@@ -54,8 +54,8 @@ def assert_same_outputs(found: Tensors, expected: Tensors, atol: float = 1e-5) -
 
 
 def assert_same_gradients(found: Tensors, expected: Tensors) -> None:
-    # The gradient of a key's bias is zero but for rounding.
-    least = max(1e-3 * max(gradient.abs().max().item() for gradient in expected.values()), 1e-3)
+    # The gradient of a key's bias is zero but for rounding, whose size the largest gradients and the processor decide.
+    least = max(1e-2 * max(gradient.abs().max().item() for gradient in expected.values()), 1e-3)
     for name, gradient in expected.items():
         atol = 1e-4 * max(gradient.abs().max().item(), least)
         assert_close(found[name], gradient, rtol=0, atol=atol, msg=lambda m, name=name: f"gradient of {name}: {m}")
