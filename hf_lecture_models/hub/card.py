@@ -95,7 +95,6 @@ def render_card(
         drawings=drawings,
         remote_usage=usage_code(facts, remote=True) if self_contained else None,
         oldest_transformers=OLDEST_TRANSFORMERS,
-        tried=", ".join(f"{name} {' / '.join(versions)}" for name, versions in TRIED.items()),
     )
     return ModelCard(content)
 
@@ -113,7 +112,8 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
 
 def _usage_context(facts: Mapping[str, Any]) -> dict[str, Any]:
     examples = {"source_example": source_example(facts), "drawn": DRAWN}
-    return {"facts": facts, "task": facts["task"], "ours": _is_ours(facts), **examples}
+    tried = ", ".join(f"{name} {' / '.join(versions)}" for name, versions in TRIED.items())
+    return {"facts": facts, "task": facts["task"], "ours": _is_ours(facts), "tried": tried, **examples}
 
 
 def _template(task: Mapping[str, Any]) -> Any:

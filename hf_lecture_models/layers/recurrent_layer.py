@@ -26,8 +26,7 @@ warnings.filterwarnings("ignore", "LSTM with projections is not supported with o
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 """torch's fused kernels for each `cell_type` of a configuration."""
 
-OLDEST_TORCH_WITH_EXPORT = "2.9"
-"""The oldest version tried that keeps a loop over several tensors under `torch.export`; 2.7 does not."""
+OLDEST_TORCH_WITH_EXPORT = "2.9"  # of those tried; 2.7 keeps no such loop
 
 # torch's kernels for one step.
 _CELL_KERNELS: dict[type, Callable[..., Any]] = {
