@@ -53,7 +53,7 @@ def test_what_training_leaves(trained: tuple[str, Path]) -> None:
     assert model.generate(**inputs, max_length=5, eos_token_id=None).shape == (1, 5)
     assert tokenizer("Oui")["input_ids"][-1] == tokenizer.eos_token_id == model.generation_config.eos_token_id
     assert tokenizer("Oui")["input_ids"][0] != tokenizer.bos_token_id == model.config.decoder_start_token_id
-    record = json.loads((folder / "training.json").read_text())
+    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     assert record["items"] == 2 * sum(len(ids) for ids in tokenizer(TARGETS)["input_ids"])
     written = (folder / "predictions" / "translations.txt").read_text(encoding="utf-8").splitlines()
     assert written == [one.text for one in translate(model, tokenizer, ["Le chat dort", "Oui"], num_beams=2)]
@@ -264,12 +264,12 @@ def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> No
     kept = dict(AutoModelForSeq2SeqLM.from_pretrained(folder).named_parameters())
     for name in weights[0].keys() & kept.keys():
         torch.testing.assert_close(kept[name].data, torch.stack([one[name] for one in weights]).mean(0))
-    record = json.loads((folder / "training.json").read_text())
+    record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     assert record["history"][-1]["averaged"] == 3
     # Measured, they must be better than the best.
     fields |= {"validation_rows": ROWS, "learning_rate": 1e-9}
     train_and_test(TASK, small_recipe(output_dir=str(tmp_path / "measured"), **fields))
-    record = json.loads((tmp_path / "measured" / "training.json").read_text())
+    record = json.loads((tmp_path / "measured" / "training.json").read_text(encoding="utf-8"))
     assert record["history"][-1]["validation_bleu"] == pytest.approx(record["best_metric"], abs=1e-6)
 
 
