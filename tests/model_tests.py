@@ -1650,6 +1650,21 @@ class RecurrentCacheTests(CausalLMHeadTests):
         assert len(shapes) == 1
 
     @torch.no_grad()
+    def test_a_mask_is_of_this_call_or_of_all_tokens_so_far(self) -> None:
+        """Another length means that caller and state do not agree on what was read."""
+        model, ids = self.build(), self.tokens(2, 8)
+        state = cache_of(model(ids[:, :5], use_cache=True))
+        expected = model(ids[:, 5:], past_key_values=state).logits
+        for length in (3, 8):
+            assert_close(model(ids[:, 5:], torch.ones(2, length), past_key_values=state).logits, expected)
+        for length in (2, 4, 7, 9):
+            message = rf"attention_mask has shape \(2, {length}\); .* \(2, 3\), or with the 5 tokens .* \(2, 8\)"
+            with pytest.raises(ValueError, match=message):
+                model(ids[:, 5:], torch.ones(2, length), past_key_values=state)
+        with pytest.raises(ValueError, match=r"attention_mask has shape \(2, 9\)"):
+            model(ids, torch.ones(2, 9))
+
+    @torch.no_grad()
     def test_state_is_of_constant_size(self) -> None:
         model, sizes = self.build(), set()
         for length in (1, 10, 60):

@@ -197,7 +197,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
         limit = self.position_limit(kwargs)
         positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)
         name, options = self.attention_choice(kwargs)
-        given = {"attention_mask": attention_mask, "cache": past_key_values, "position_ids": position_ids}
-        attention = partial(causal_attention, name, **options, **given)
+        options = {**options, "attention_mask": attention_mask, "cache": past_key_values, "position_ids": position_ids}
+        attention = partial(causal_attention, name, **options)
         hidden = self.read(TextInputs(words, positions, past_key_values, attention_mask, attention))
         return BaseModelOutputWithPast(hidden, past_key_values if use_cache else None)

@@ -9,7 +9,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states, seen_tokens
 
 
 class StatefulTextModel:
@@ -62,7 +62,7 @@ class StatefulTextModel:
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         batch, seq, _ = words.shape
         states = carried_states(past_key_values, self.state_shapes(batch))
-        mask = None if attention_mask is None else padding_mask(attention_mask, words)
+        mask = None if attention_mask is None else padding_mask(attention_mask, words, seen_tokens(past_key_values))
         hidden, after = self.read(words, mask, states)
         cache = RecurrentCache.after(past_key_values, after, seq) if use_cache and after is not None else None
         # Where layers are recorded, their outputs take the place of these states.

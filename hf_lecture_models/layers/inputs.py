@@ -139,8 +139,12 @@ def scored_positions(
     return later & (input_ids != bos_token_id)
 
 
-def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None:
+def padding_mask(attention_mask: Tensor | None, hidden: Tensor, seen: int | None = None) -> Tensor | None:
     """(batch, seq) bool for the steps of this call, True for real tokens; None where all are.
+
+    Args:
+        attention_mask: (batch, seq), or (batch, seen + seq), which also covers the tokens of a state.
+        seen: how many these are; None where the length of the mask was checked before.
 
     Raises:
         ValueError: a mask of another shape than `hidden` (batch, seq, size) needs.
@@ -148,10 +152,12 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor) -> Tensor | None
     if attention_mask is None:
         return None
     batch, seq, _ = hidden.shape
-    if attention_mask.dim() != 2 or attention_mask.shape[0] != batch or attention_mask.shape[1] < seq:
+    given = tuple(attention_mask.shape)
+    fits = given == (batch, seq) or (given == (batch, seen + seq) if seen is not None else given[:-1] == (batch,))
+    if not fits or given[1] < seq:
         raise ValueError(
-            f"attention_mask has shape {tuple(attention_mask.shape)}; the input needs (batch, seq) = {(batch, seq)}, "
-            "or a longer mask that also covers what the cache has seen"
+            f"attention_mask has shape {given}; the input needs (batch, seq) = {(batch, seq)}, or with the "
+            f"{seen or 0} tokens that the state has seen {(batch, (seen or 0) + seq)}"
         )
     mask = attention_mask[:, -seq:].bool()
     # Tracing cannot read values, and the layers handle a mask without padding all the same.

@@ -156,6 +156,11 @@ def changed(state: State | None, change: Callable[[Tensor], Tensor]) -> State | 
     return None if state is None else tuple(map(change, state))
 
 
+def seen_tokens(cache: Any) -> int:
+    """Return the number of tokens that a cache has seen, padding included: 0 for None."""
+    return cache.get_seq_length() if isinstance(cache, Cache) else 0
+
+
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
     """Return the state of each layer before the first step: that of the cache, or None without a cache.
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from packaging.version import Version
 from torch import nn
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
+from transformers.integrations.peft import MIN_PEFT_VERSION
 
 import hf_lecture_models as ours
 from hf_lecture_models import (
@@ -358,6 +360,11 @@ def test_prompts_train_and_generate(kind: str, method: str, tmp_path: Path) -> N
     adapted.eval().save_pretrained(tmp_path / "prompt")
     again = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), tmp_path / "prompt")
     options = {"max_new_tokens": 5, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    if Version(peft.__version__) < Version(MIN_PEFT_VERSION):
+        # It does not find the state under its new name, and would put the prompt in front of each token.
+        with pytest.raises((TypeError, ValueError), match="attention_mask has shape|at position|two names of one"):
+            again.generate(**batch, **options)
+        return
     found = [again.generate(**batch, use_cache=cache, **options) for cache in (True, False)]
     tokens, real = ids, mask
     for _ in range(5):

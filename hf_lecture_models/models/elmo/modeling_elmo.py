@@ -51,7 +51,7 @@ from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer
 from hf_lecture_models.layers.highway import Highway
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states, seen_tokens
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
 from hf_lecture_models.models.elmo.pretrained_elmo import ElmoFiles, ElmoPreTrainedModel
@@ -146,7 +146,7 @@ class ElmoModel(ElmoFiles, ElmoPreTrainedModel):
     ) -> ElmoModelOutput:
         """Read the texts, from zero states or from those in `past_key_values`."""
         hidden = self.word_vectors(input_ids)
-        mask = padding_mask(attention_mask, hidden)
+        mask = padding_mask(attention_mask, hidden, seen_tokens(past_key_values))
         if mask is not None:
             hidden = hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
         hidden = torch.cat((hidden, hidden), -1)  # h→_0 and h←_0

@@ -45,7 +45,7 @@ from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forwar
 from hf_lecture_models.layers.gaussian_mixture import BivariateMixture, GaussianMixture, UnitVariance
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states, seen_tokens
 from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 from hf_lecture_models.models.graves.configuration_graves import GravesConfig
 
@@ -110,7 +110,7 @@ class GravesForSequencePrediction(SequencePredictionHead, GravesPreTrainedModel)
         Raises:
             ValueError: points are NaN, infinite, or of another width.
         """
-        mask = None if attention_mask is None else padding_mask(attention_mask, points)
+        mask = None if attention_mask is None else padding_mask(attention_mask, points, seen_tokens(past_key_values))
         x = self.scaled_points(points, mask)
         batch, seq, width = x.shape
         sizes = [(batch, self.config.hidden_size)] * 2

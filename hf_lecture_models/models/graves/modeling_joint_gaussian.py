@@ -34,7 +34,7 @@ from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.gaussian_mixture import CorrelatedGaussian
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.previous_points import previous_points
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states, seen_tokens
 from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGaussianConfig
 
 
@@ -113,7 +113,7 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
         **kwargs: Any,
     ) -> SequencePredictionOutput:
         """Predict each point from the `order` points before it; arguments as `GravesForSequencePrediction`'s."""
-        mask = None if attention_mask is None else padding_mask(attention_mask, points)
+        mask = None if attention_mask is None else padding_mask(attention_mask, points, seen_tokens(past_key_values))
         scaled = self.scaled_points(points, mask)
         batch, seq, width = scaled.shape
         before = scaled.new_zeros(batch, self.config.order, width)

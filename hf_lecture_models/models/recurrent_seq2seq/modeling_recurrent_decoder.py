@@ -16,7 +16,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttenti
 
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel, model_forward
 from hf_lecture_models.layers.inputs import padding_mask
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carried_states, seen_tokens
 from hf_lecture_models.layers.recurrent_layer import KERNELS, RecurrentLayer
 from hf_lecture_models.layers.source_attention import AdditiveScore, Maxout, attention_weights
 from hf_lecture_models.models.recurrent_seq2seq.configuration_recurrent_seq2seq import RecurrentSeq2SeqConfig
@@ -147,7 +147,7 @@ class FirstStateDecoder(RecurrentSeq2SeqPreTrainedModel):
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Read the target's word vectors (batch, target, input_size), from s_0 on or from `past_key_values`."""
         words = self.dropout(inputs_embeds)
-        mask = padding_mask(attention_mask, words)
+        mask = padding_mask(attention_mask, words, seen_tokens(past_key_values))
         memory = encoder_outputs.last_hidden_state
         source = Source(memory, encoder_outputs.last_states, padding_mask(encoder_attention_mask, memory))
         states = self._start(past_key_values, source)

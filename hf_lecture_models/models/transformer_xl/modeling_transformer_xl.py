@@ -52,7 +52,7 @@ from hf_lecture_models.layers.linear_cross_entropy import WordScores
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import sinusoids
 from hf_lecture_models.layers.projected_softmax import ProjectedSoftmax
-from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states, seen_tokens
 from hf_lecture_models.layers.relative_attention import Distances, RelativeSelfAttention, ScoreBiases
 from hf_lecture_models.layers.segment_memory import SegmentMemory
 from hf_lecture_models.models.transformer_xl.configuration_transformer_xl import TransfoXLConfig
@@ -159,7 +159,7 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
         """Read a segment."""
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         memories, before = self.memories(past_key_values, words)
-        mask = None if attention_mask is None else padding_mask(attention_mask, words)
+        mask = None if attention_mask is None else padding_mask(attention_mask, words, seen_tokens(past_key_values))
         segment = SegmentMemory(self.config.mem_len, words, mask, before)
         biases = [biases() for biases in self.score_biases]
         # Each layer has scores of its own by position; the function that computes attention must be one that adds them.
