@@ -519,6 +519,7 @@ class ModelTests:
         state = cache_of(model(**inputs, use_cache=True))
         if state is None:  # of a bidirectional model
             return
+        inputs |= {name: tensor[:, :3] for name, tensor in inputs.items() if name == "decoder_input_ids"}
         expected = self.outputs(model, inputs | {"past_key_values": copy.deepcopy(state)})
         found = self.outputs(model, inputs | {"cache": copy.deepcopy(state)})
         self.assert_equal(found, expected, "cache", EXACT)

@@ -25,7 +25,7 @@ from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_p
 
 ATTENTION_INSTANCES = "attention_instances"
 """The keyword by which a server gives its attention of each layer (`base/serving.py`); it keeps texts apart itself."""
-_TEXT_BOUNDS = frozenset({"cu_seq_lens_q", "seq_idx"})
+_TEXT_BOUNDS = ("cu_seq_lens_q", "seq_idx")
 _PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
 _SHORT = 1024
@@ -56,10 +56,11 @@ def causal_attention(
             [ True,  True]])
     """
     options = options or {}
-    if position_ids is None and not is_prepared(attention_mask) and options.keys() & _TEXT_BOUNDS:
+    bounds = [name for name in _TEXT_BOUNDS if name in options]
+    if position_ids is None and not is_prepared(attention_mask) and bounds:
         raise ValueError(
-            f"{', '.join(sorted(options.keys() & _TEXT_BOUNDS))} say that rows hold several texts; give their "
-            "position_ids too (return_position_ids=True), by which they are kept apart"
+            f"{', '.join(bounds)} say that rows hold several texts; give their position_ids too "
+            "(return_position_ids=True), by which they are kept apart"
         )
     if not options.get("is_causal", True) and not is_prepared(attention_mask):
         raise ValueError("is_causal=False: this attention is causal; give an attention_mask of four axes for another")
