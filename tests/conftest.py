@@ -27,6 +27,7 @@ import gc  # noqa: E402
 import json  # noqa: E402
 import random  # noqa: E402
 import shutil  # noqa: E402
+import signal  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
@@ -51,6 +52,10 @@ from tests.model_tests import ModelTests  # noqa: E402
 
 torch.set_num_threads(1)
 logging.disable_progress_bar()
+
+# A job that a script starts in the background ignores Ctrl-C, and so would all programs that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What tests write need not survive a power cut, and waiting for the disk takes seconds in all.
 os.fsync = lambda descriptor: None
