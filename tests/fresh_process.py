@@ -87,6 +87,10 @@ def visit(folder: Path, place: str) -> dict[str, Any]:
         found["executed_untrusted"] = [name for name in set(sys.modules) - modules if "transformers_modules." in name]
         model = auto_class.from_pretrained(source, **trust)
         run(model, "outputs")
+        try:
+            model(**inputs, atention_mask=None, cahce=1)
+        except TypeError as error:
+            found["unread"] = str(error)
         if (folder / "prompts.safetensors").is_file():
             run(model, "generated")
             model = auto_class.from_pretrained(source, **trust)  # its generation settings were changed

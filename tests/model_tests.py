@@ -935,6 +935,7 @@ class ModelTests:
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
         assert not found["executed_untrusted"], "code ran without the flag"
         assert not found["lost_code"], "saved again, the folder names code that it does not hold"
+        assert "takes no argument cahce" in found.get("unread", ""), "a keyword that nothing reads was let through"
         self.assert_equal(found["outputs"], self.expected_outputs(), "outputs without the package", EXACT)
         self.assert_equal(found["outputs_saved_again"], self.expected_outputs(), "saved and loaded again", EXACT)
         if prompts := self.generation_inputs():
