@@ -142,6 +142,16 @@ class LectureTokenizer(TokenizersBackend):
         self.set_template(replace(chosen, tokens=named), "right" if is_saved else self.padding_side)
 
     @classmethod
+    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
+        """Return the arguments of `__init__` for files of a folder; it reads and checks `tokenizer.json` itself.
+
+        transformers 5.20 would hand it a backend, as if it were a new one.
+        """
+        if kwargs.get("tokenizer_file") is not None:
+            return kwargs
+        return super().convert_to_native_format(trust_remote_code, **kwargs)
+
+    @classmethod
     def _new_backend(cls) -> Tokenizer:
         raise TypeError(
             f"{cls.__name__}() has no vocabulary: use {cls.__name__}.train(texts) or .from_pretrained(folder)"
