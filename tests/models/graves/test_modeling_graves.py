@@ -315,6 +315,7 @@ class TestJointGaussian(JointTests):
 
 class TestIndependentGaussian(JointTests):
     order = 0
+    state_matters = False
 
 
 class TestJointGaussianWithPen(JointTests):
