@@ -95,8 +95,9 @@ class TestStartedEqualForCausalLM(FeedForwardLMTests):
 
 
 class TestOneVectorBigramForCausalLM(FeedForwardLMTests):
-    state_matters = False  # its context is the word itself
     """And no beginning of text: before the first word, zeros. A bigram carries no state but the count."""
+
+    state_matters = False
 
     def config(self) -> FeedForwardConfig:
         return small(initialization="one_vector", order=2, bos_token_id=None)
