@@ -141,6 +141,20 @@ class LargeVocabularyLM(CountedOutputLayer):
         """Build `lm_head`."""
         self.lm_head = OUTPUT_LAYERS[config.output_layer](config)
 
+    def prepare_labels(self, batch: dict[str, Any], smoothed: bool = False) -> None:
+        """See `PredictsNextToken`.
+
+        Raises:
+            ValueError: labels are smoothed, and the loss is noise-contrastive: it has no distribution to smooth.
+        """
+        if smoothed and isinstance(self.lm_head, NoiseContrastiveLinear):
+            raise ValueError(
+                "label_smoothing_factor replaces the loss by that of a softmax over all words, which "
+                "output_layer='noise_contrastive' avoids: set label_smoothing_factor=0, or build the model with "
+                "output_layer='softmax'"
+            )
+        super().prepare_labels(batch, smoothed)  # type: ignore[misc]
+
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
         """Resize the vocabulary, as transformers does; refused for an output layer that is built on token counts."""
         if not isinstance(self.lm_head, AdaptiveSoftmax | NoiseContrastiveLinear):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import wraps
 from inspect import signature
 from typing import Any
 
@@ -70,6 +71,7 @@ from transformers.generation.continuous_batching.cache import PagedAttentionCach
 from transformers.integrations.accelerate import get_device
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
 from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.utils.generic import merge_with_config_defaults
@@ -108,6 +110,32 @@ def with_past_key_values(arguments: dict[str, Any]) -> dict[str, Any]:
 def cache_of(outputs: Any) -> Any:
     """Return the state among a model's outputs, or None."""
     return getattr(outputs, CACHE, None)
+
+
+def train_as_causal_lm(model_class: type) -> None:
+    """Have transformers' Trainer count and smooth the labels of `model_class` as those of the next token.
+
+    It shifts the labels, to smooth them, where it knows the name of the class. It divides the loss of a step by the
+    labels that it counts beforehand, in all batches of the step, and no argument or hook reaches that count. So a
+    model's `prepare_labels(batch, smoothed)` is called first: it sets those to -100 that the model does not predict.
+    """
+    from transformers.trainer import Trainer  # seconds that a model alone does not need
+
+    if model_class.__name__ not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_class.__name__] = model_class.__name__
+    count: Any = Trainer._get_num_items_in_batch
+    if hasattr(count, "prepares_labels"):  # published code brings its own copy of this file
+        return
+
+    @wraps(count)
+    def count_prepared(trainer: Any, batch_samples: list[Any], *args: Any, **kwargs: Any) -> Any:
+        prepare = getattr(trainer.accelerator.unwrap_model(trainer.model), "prepare_labels", None)
+        for batch in batch_samples if prepare is not None else ():
+            prepare(batch, smoothed=trainer.label_smoother is not None)
+        return count(trainer, batch_samples, *args, **kwargs)
+
+    count_prepared.prepares_labels = True  # type: ignore[attr-defined]
+    Trainer._get_num_items_in_batch = count_prepared  # type: ignore[method-assign]
 
 
 try:

@@ -100,54 +100,8 @@ def test_trains_and_resumes_to_the_same_bits(name: str, fields: dict[str, Any], 
     assert torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
-    [
-        ("gpt1", {"dropout": 0.0, "embedding_dropout": 0.0, "attention_dropout": 0.0}),
-        ("self_attention", {"dropout": 0.0}),
-        ("efficient_transformer", {"dropout": 0.0, "attention_kind": "linear"}),
-        ("feed_forward", {"dropout": 0.0}),
-        ("recurrent", {"dropout": 0.0}),
-        ("recurrent", {"dropout": 0.0, "output_layer": "adaptive"}),
-    ],
-    ids=["gpt1", "self_attention", "efficient_transformer", "feed_forward", "recurrent", "recurrent_adaptive"],
-)
-def test_accumulated_steps_are_one_large_step(name: str, fields: dict[str, Any], tmp_path: Path) -> None:
-    """Trainer sends `num_items_in_batch`: texts of unequal length then weigh as in the large batch."""
-    tokenizer = small_tokenizer()
-    tokenizer.padding_side = "right"  # behind padding, `<s>` would be among the items, and never is a target
-    weights = []
-    for size, steps in ((8, 1), (4, 2), (2, 4)):
-        set_seed(0)
-        model = small_model(name, tokenizer, **fields)
-        count_tokens(model, ids_of(TEXTS, tokenizer))
-        sizes = {"per_device_train_batch_size": size, "gradient_accumulation_steps": steps, "max_steps": 2}
-        # Plain descent, whose step is the gradient: Adam would hide its size.
-        changes = {"optim": "sgd", "learning_rate": 0.5, "max_grad_norm": 0.0, "seed": 3} | sizes
-        trainer(model, tmp_path / str(size), tokenizer, **changes).train()
-        weights.append(model.state_dict())
-    for key, value in weights[0].items():
-        for accumulated in weights[1:]:
-            torch.testing.assert_close(accumulated[key], value, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["gpt1", "self_attention", "feed_forward", "recurrent"])
-def test_smoothed_labels_are_those_of_the_next_token(name: str, tmp_path: Path) -> None:
-    tokenizer = small_tokenizer()
-    tokenizer.padding_side = "right"
-    model = small_model(name, tokenizer).eval()
-    smoothing = trainer(model, tmp_path, tokenizer, label_smoothing_factor=0.1)
-    batch = smoothing.data_collator(smoothing.eval_dataset)
-    with torch.no_grad():
-        loss = smoothing.compute_loss(model, dict(batch))
-        logits = model(batch["input_ids"], batch["attention_mask"]).logits[:, :-1].flatten(0, 1)
-    expected = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten(), label_smoothing=0.1)
-    torch.testing.assert_close(loss, expected)
-
-
 def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
-    tokenizer.padding_side = "right"
     model = NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="absolute_discounting", progress=False)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     counts = trainer(model, tmp_path, tokenizer)

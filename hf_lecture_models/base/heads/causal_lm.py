@@ -11,7 +11,7 @@ from transformers.cache_utils import Cache
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
@@ -19,7 +19,7 @@ from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_c
 from hf_lecture_models.layers.masks import is_prepared
 
 
-class CausalLMHead(ModelHead):
+class CausalLMHead(PredictsNextToken, ModelHead):
     """A language model whose output layer `lm_head` reads the last hidden state of the base model.
 
     A model with this head has `GenerationMixin` as its last base class. With `tie_word_embeddings`, the matrix of

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from hf_lecture_models.io.compat import train_as_causal_lm
+
 NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""
 
@@ -125,3 +127,39 @@ def next_token_labels(
     if labels is None:
         return None
     return F.pad(class_labels(labels, shape, vocab_size)[:, 1:], (0, 1), value=NOT_COUNTED)
+
+
+class PredictsNextToken:
+    """What transformers' Trainer and programs built on it must know of a causal language model, to divide its loss.
+
+    A loss is a mean over the labels that the model predicts. A label with no real token before it is not predicted: the
+    first of a row, and behind padding on the left the first real one. Trainer counts the latter too, unless it is -100.
+    """
+
+    @property
+    def accepts_loss_kwargs(self) -> bool:
+        """Return True: `forward` takes `num_items_in_batch`. A Trainer asks for it before it counts labels."""
+        train_as_causal_lm(type(self))
+        return True
+
+    def prepare_labels(self, batch: dict[str, Any], smoothed: bool = False) -> None:
+        """Set the labels of a batch to -100 where no real token stands before them; a Trainer calls it.
+
+        Args:
+            batch: what a collator returns; its `labels` or `shift_labels`, (batch, seq), are replaced.
+            smoothed: whether the Trainer computes the loss itself, from logits, for `label_smoothing_factor`.
+
+        >>> batch = {"labels": torch.tensor([[-100, 1, 2]]), "attention_mask": torch.tensor([[0, 1, 1]])}
+        >>> PredictsNextToken().prepare_labels(batch)
+        >>> batch["labels"]
+        tensor([[-100, -100,    2]])
+        """
+        mask = batch.get("attention_mask")
+        for name, own_token in (("labels", 0), ("shift_labels", 1)):
+            labels = batch.get(name)
+            if not isinstance(labels, Tensor) or labels.dim() != 2:
+                continue  # `forward` says what is wrong
+            padded = isinstance(mask, Tensor) and mask.shape == labels.shape  # else it is prepared, or wrong
+            real = mask.bool().long() if padded else torch.ones_like(labels)
+            before = real.cumsum(1) - real * (1 - own_token)
+            batch[name] = labels.masked_fill(before.to(labels.device) == 0, NOT_COUNTED)

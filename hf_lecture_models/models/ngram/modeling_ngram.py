@@ -44,7 +44,7 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, next_token_labels
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
@@ -67,7 +67,7 @@ _NO_DISTRIBUTION = (
 )
 
 
-class NGramForCausalLM(NGramPreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """An n-gram language model. `NGramForCausalLM.fit` estimates one; a new one is uniform over the events.
 
     >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))  # not estimated yet: every word is as probable
