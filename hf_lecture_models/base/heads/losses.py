@@ -133,7 +133,7 @@ class PredictsNextToken:
     """What transformers' Trainer and programs built on it must know of a causal language model, to divide its loss.
 
     A loss is a mean over the labels that the model predicts. A label with no real token before it is not predicted: the
-    first of a row, and behind padding on the left the first real one. Trainer counts the latter too, unless it is -100.
+    first of a row, and after padding on the left the first real one. Trainer counts the latter too, unless it is -100.
     """
 
     @property
