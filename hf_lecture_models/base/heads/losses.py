@@ -130,7 +130,7 @@ def next_token_labels(
 
 
 class PredictsNextToken:
-    """What transformers' Trainer and programs built on it must know of a causal language model, to divide its loss.
+    """A causal language model, whose loss transformers' Trainer divides by the labels that it predicts.
 
     A loss is a mean over the labels that the model predicts. A label with no real token before it is not predicted: the
     first of a row, and after padding on the left the first real one. Trainer counts the latter too, unless it is -100.
