@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from torch.nn.functional import cross_entropy
 from transformers import (
     AutoModelForCausalLM,
@@ -237,9 +236,11 @@ def test_a_subclass_of_another_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("side", SIDES)
 def test_adapters(side: str, tmp_path: Path) -> None:
+    peft = pytest.importorskip("peft")
+
     def adapted() -> Any:
         set_seed(0)
-        return get_peft_model(causal_model("gpt1"), LoraConfig(task_type="CAUSAL_LM", lora_dropout=0.0))
+        return peft.get_peft_model(causal_model("gpt1"), peft.LoraConfig(task_type="CAUSAL_LM", lora_dropout=0.0))
 
     model, collate = adapted(), next_tokens(side)
     assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
