@@ -29,8 +29,9 @@ class ConllTable:
     (`1.1`) are left out. In other files the columns are numbered from "1" and separated by tabs or blanks; lines that
     begin with -DOCSTART- are left out, and so are comments: lines before a sentence's words that begin with # and have
     another number of columns than words, or # alone in the first one and in the last one no tag that other words have.
-    So `# O` is the word #, and `# newdoc` is a comment. `tokens` is the column of words: `form` in CoNLL-U, else the first column.
-    `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in its place.
+    So `# O` is the word #, and `# newdoc` is a comment. `tokens` is the column of words: `form` in CoNLL-U, else the
+    first column. `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in
+    its place.
 
     Args:
         path: the file, plain or gzip.
