@@ -113,7 +113,7 @@ def _pixels(image: Any, place: str, channels: str | None) -> np.ndarray:
     axis = _axis_of_channels(size, channels)
     if not (kind == "b" or of_bytes or of_floats) or axis is None:
         raise ValueError(
-            f"{place} is an array of shape {size} and type {array.dtype}, which is no image: give "
+            f"{place} is an array of shape {size} and type {array.dtype}, which cannot be an image: give "
             "whole numbers from 0 to 255 or floats from 0 to 1, (height, width) or with an axis of 1 or 3 channels"
         )
     array = array if of_bytes else np.rint(array.astype(np.float64) * 255)

@@ -44,7 +44,8 @@ class ImageFilesRecipe(DataRecipe):
 
     train_files: list[str] = setting(
         [],
-        "folders with a folder of images for each class, IDX files of images beside their labels (as MNIST's), or "
+        "folders with a folder of images for each class, as torchvision's ImageFolder reads them; IDX files of images "
+        "beside their labels (as MNIST's); or "
         "tables (.parquet, .jsonl, .csv, .tsv) with the columns image, a path or the file itself, and label; relative "
         "to the "
         f"current folder, or else to the one that the environment variable {DATA_FOLDER} names",

@@ -126,7 +126,7 @@ def test_the_axis_of_the_channels() -> None:
 )
 def test_arrays_that_are_no_images(wrong: np.ndarray) -> None:
     with pytest.raises(
-        ValueError, match=r"a\.csv, row 3 is an array of shape .* which is no image: give whole numbers"
+        ValueError, match=r"a\.csv, row 3 is an array of shape .* which cannot be an image: give whole numbers"
     ):
         open_image(wrong, "a.csv, row 3")
 

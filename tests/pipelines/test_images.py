@@ -94,5 +94,5 @@ def test_other_inputs_are_refused(tmp_path: Path) -> None:
     processor = make_image_processor(8, 1)
     with pytest.raises(TypeError, match="expected a list of texts or of mappings of columns"):
         predict(model, processor, str(tmp_path))
-    with pytest.raises(ValueError, match="inputs, line 2 is an array of shape .* no image"):
+    with pytest.raises(ValueError, match="inputs, line 2 is an array of shape .* cannot be an image"):
         predict(model, processor, [np.zeros((4, 4), np.uint8), np.zeros((4, 4), complex)])

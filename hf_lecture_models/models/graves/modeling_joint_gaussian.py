@@ -48,6 +48,10 @@ from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGa
 class JointGaussian(nn.Module):
     """μ and the factor L of Σ of z = (y, x), and what follows from them for x given y."""
 
+    mean: nn.Parameter
+    factor: nn.Parameter
+    pen_rate: nn.Parameter
+
     def __init__(self, config: JointGaussianConfig):
         super().__init__()
         size = config.joint_size

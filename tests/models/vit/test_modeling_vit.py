@@ -325,7 +325,7 @@ def test_grey_images_of_every_kind() -> None:
     for kind in [*kinds, grey, grey[None], grey[..., None], torch.from_numpy(pixels), torch.from_numpy(grey), [grey]]:
         found = processor(kind, return_tensors="pt").pixel_values[0]
         assert (found.short() - expected.short()).abs().max() <= 1
-    with pytest.raises(ValueError, match="is an array of shape .* is no image: .* an axis of 1 or 3 channels"):
+    with pytest.raises(ValueError, match="is an array of shape .* cannot be an image: .* an axis of 1 or 3 channels"):
         processor(np.zeros((4, 6, 5), dtype=np.uint8))
     assert processor([grey, pixels], return_tensors="pt").pixel_values.shape == (2, 1, 6, 5)
     wide = np.moveaxis(pixels[:5, :, :].astype(np.float32) * 9, 2, 0)  # numbers that need no rescaling, of any size
