@@ -122,7 +122,7 @@ def _pixels(image: Any, place: str, channels: str | None) -> np.ndarray:
 
 
 def _axis_of_channels(shape: tuple[int, ...], channels: str | None) -> int | None:
-    """Return the axis of an array's channels, -1 if it has none, or None if it is no image."""
+    """Return the axis of an array's channels, -1 if it has none, or None if it cannot be an image."""
     if len(shape) != 3:
         return -1 if len(shape) == 2 and 0 not in shape else None
     if channels is not None:
