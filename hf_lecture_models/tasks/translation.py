@@ -221,9 +221,8 @@ class Translation(Task[TranslationRecipe]):
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
     def defined_measures(self, encoded: Encoded, recipe: TranslationRecipe) -> tuple[Measure, ...]:
-        """Return chrF alone if no reference has four words."""
-        bleu, chrf = self.measures(recipe)
-        return (bleu, chrf) if is_bleu_defined(encoded.labels) else (chrf,)
+        """Return the measures without BLEU if no reference has four words."""
+        return tuple(one for one in self.measures(recipe) if one.key != "bleu" or is_bleu_defined(encoded.labels))
 
     def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
         """Measure with as many beams as the recipe says for validation data."""
