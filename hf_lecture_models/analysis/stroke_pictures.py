@@ -103,7 +103,7 @@ def density_map(model: Any, points: torch.Tensor, grid: int = _GRID) -> tuple[np
     axes = [torch.linspace(float(m) - side, float(m) + side, grid) for m in middle]
     cells = torch.stack(torch.meshgrid(*axes, indexing="xy"), -1).view(-1, 1, 1, 2)
     padded = torch.cat((points, torch.zeros(1, points.shape[1])))[None]
-    mixture, _ = model.distribution(model(points=padded).logits.float())
+    mixture, _ = model.distribution(model(points=padded).logits.to(model.precision))
     offsets = (cells - places.view(1, 1, -1, 2) - model.config.shift) / model.config.scale
     densities = torch.cat([mixture.log_density(part[:, 0].unsqueeze(1))[:, 0] for part in offsets.split(1024)])
     relative = (densities - densities.max(0).values).exp().max(1).values

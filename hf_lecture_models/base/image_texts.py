@@ -6,6 +6,8 @@ from typing import Any
 
 from transformers.processing_utils import ProcessorMixin
 
+from hf_lecture_models.base.pillow_images import images_of, open_input
+
 
 class ImageTextProcessor(ProcessorMixin):
     """An image processor and a tokenizer, saved together and loaded together by `AutoProcessor`.
@@ -36,7 +38,7 @@ class ImageTextProcessor(ProcessorMixin):
         texts = text if text_target is None else text_target
         if images is None and texts is None:
             raise ValueError(f"{type(self).__name__} needs images, texts, or both")
-        found: Any = {} if images is None else self.image_processor(images, return_tensors=return_tensors)
+        found: Any = {} if images is None else self._pixels(images, return_tensors)
         if texts is not None:
             one = isinstance(texts, str)
             encoded = self.tokenizer([texts] if one else list(texts), return_tensors=return_tensors, **kwargs)
@@ -47,6 +49,9 @@ class ImageTextProcessor(ProcessorMixin):
                 raise ValueError(f"{len(found['pixel_values'])} image(s) and {len(ids)} text(s): give each one text")
             found["labels"] = ids
         return found
+
+    def _pixels(self, images: Any, return_tensors: Any) -> Any:
+        return self.image_processor([open_input(one) for one in images_of(images)], return_tensors=return_tensors)
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> Any:
         """Save both parts, each also in the file in which its own Auto class looks for it."""

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.data.images import open_image, where
+from hf_lecture_models.base.pillow_images import open_image
+from hf_lecture_models.data.images import where
 from hf_lecture_models.data.rows import Rows
 
 # Images that are decoded and resized together.

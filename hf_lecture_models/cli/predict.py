@@ -107,7 +107,7 @@ def _read_json(form: LineForm, where: str, text: str) -> Result:
     """
     try:
         given = json_library.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is no JSON: {error}") from None
     if not isinstance(given, dict):
         raise ValueError(f"{where} is no JSON object, which has the fields {', '.join(form.fields)}")

@@ -6,8 +6,8 @@ from pathlib import Path
 from transformers import AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.analysis.alignment_pictures import save_alignment, save_patch_alignment
+from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.cli.io import NAMED, heaviest, print_json
-from hf_lecture_models.data.images import open_image
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.captions import describe_image
 from hf_lecture_models.evaluation.translation import given_translation, translate

@@ -26,7 +26,7 @@ def run(name: str, file: str, row: int, output: Path | None, json: bool) -> None
         raise ValueError(f"{file} has {0 if rows is None else len(rows)} sequences, and no row {row}")
     points = torch.from_numpy(rows.columns["points"][row - 1])
     after = torch.cat((points, torch.zeros_like(points[:1])))
-    mixture, pen = model.distribution(model(points=after[None]).logits[:, -1:].float())
+    mixture, pen = model.distribution(model(points=after[None]).logits[:, -1:].to(model.precision))
     config = model.config
     table: list[dict[str, Any]] = [
         {

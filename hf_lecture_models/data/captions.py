@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.images import (
     ImageFilesRecipe,
     beside,
     find_folder,
     is_image,
-    open_image,
     read_images,
     where,
     with_validation_share,

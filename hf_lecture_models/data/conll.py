@@ -5,8 +5,9 @@ older CoNLL shared tasks."""
 import os
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby, takewhile
 
+from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
 
 CONLL_SUFFIXES = (".conllu", ".conll")
@@ -15,14 +16,22 @@ _WORD_ID = re.compile(r"\d+")
 # Matches a multiword token ("vámonos" above "vamos" and "nos"), or an empty node, a word that the sentence leaves out.
 _NO_WORD_ID = re.compile(r"\d+[-.]\d+")
 
+_ENTITY_TAG = re.compile(r"O|[BIELSU]-.+")
+
+Line = tuple[int, str]
+"""The number of a line, and the line."""
+
 
 class ConllTable:
     """The columns of a file of sentences; a column is a list of sentences, and a sentence a list of its words' values.
 
     Blank lines end sentences. In CoNLL-U the ten columns have names; comments, multiword tokens (`1-2`) and empty nodes
     (`1.1`) are left out. In other files the columns are numbered from "1" and separated by tabs or blanks; lines that
-    begin with -DOCSTART- are left out. `tokens` is the column of words: `form` in CoNLL-U, else the first column.
-    `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in its place.
+    begin with -DOCSTART- are left out, and so are comments: lines before a sentence's words that begin with # and have
+    another number of columns than words, or # alone in the first one and in the last one no tag that other words have.
+    So `# O` is the word #, and `# newdoc` is a comment. `tokens` is the column of words: `form` in CoNLL-U, else the
+    first column. `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in
+    its place.
 
     Args:
         path: the file, plain or gzip.
@@ -40,10 +49,14 @@ class ConllTable:
 
     def __init__(self, path: str | os.PathLike[str], name: str, has_tags: bool = True) -> None:
         self.name, self.least_width = name, 2 if has_tags else 1
-        self.is_conll_u = name.removesuffix(".gz").endswith(".conllu")
+        self.is_conll_u = name.removesuffix(".gz").lower().endswith(".conllu")
         self.width = len(_CONLL_U) if self.is_conll_u else 0
         by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
         sentences = [list(words) for is_sentence, words in by_sentence if is_sentence]
+        if not self.is_conll_u:
+            sentences = self._without_comments(sentences)
+        for number, line in chain.from_iterable(sentences):
+            self._check(number, line)
         self.lines = [[number for number, _ in words] for words in sentences]
         # Whole lines take a tenth of the memory of all their columns, and few columns are read.
         self._words = [[line for _, line in words] for words in sentences]
@@ -56,15 +69,39 @@ class ConllTable:
         place = self._places[column]
         return [[self._split(line)[place] for line in words] for words in self._words]
 
-    def _word_lines(self, path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    def _word_lines(self, path: str | os.PathLike[str]) -> Iterator[Line]:
         """Yield the numbers and lines of words, and an empty line after each sentence."""
         for number, line in enumerate(read_texts(path), start=1):
+            line = line.removeprefix("\ufeff") if number == 1 else line
             first = line.split(maxsplit=1)[:1]
             if not first or (not self.is_conll_u and first == ["-DOCSTART-"]):
                 yield number, ""
             elif not self.is_conll_u or not (line.startswith("#") or _NO_WORD_ID.fullmatch(first[0])):
-                self._check(number, line)
                 yield number, line
+
+    def _without_comments(self, sentences: list[list[Line]]) -> list[list[Line]]:
+        """Return the sentences without the comments before their words; log those that could be words, too."""
+        parts = [(list(takewhile(_begins_with_sign, words)), words) for words in sentences]
+        if not any(heads for heads, _ in parts):
+            return sentences
+        sure = [self._split(line) for heads, words in parts for _, line in words[len(heads) :]]
+        sure = sure or [columns for words in sentences for _, line in words if (columns := self._split(line))[0] != "#"]
+        width, tags = len(sure[0]) if sure else 0, {columns[-1] for columns in sure}
+
+        def is_word(columns: list[str]) -> bool:
+            is_tagged = width == 1 or columns[-1] in tags or bool(_ENTITY_TAG.fullmatch(columns[-1]))
+            return len(columns) == width and (columns[0] != "#" or is_tagged)
+
+        left_out = [(number, self._split(line)) for heads, _ in parts for number, line in heads]
+        left_out = [(number, columns) for number, columns in left_out if not is_word(columns)]
+        if alike := [number for number, columns in left_out if len(columns) == width or columns[0] != "#"]:
+            log_once(
+                f"{self.name}: {len(alike)} line(s) before a sentence that begin with # are left out as comments, the "
+                f"first is line {alike[0]}: a word has {width} columns, and a tag that other words have, too"
+            )
+        numbers = {number for number, _ in left_out}
+        kept = [[one for one in words if one[0] not in numbers] for words in sentences]
+        return [words for words in kept if words]
 
     def _check(self, number: int, line: str) -> None:
         columns, place = self._split(line), f"{self.name}, line {number}"
@@ -83,3 +120,7 @@ class ConllTable:
 
     def _split(self, line: str) -> list[str]:
         return line.split("\t") if self.is_conll_u or "\t" in line else line.split()
+
+
+def _begins_with_sign(numbered: Line) -> bool:
+    return numbered[1].startswith("#")

@@ -11,30 +11,31 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.data.files import DATA_FOLDER, find_file, is_table
 from hf_lecture_models.data.fingerprint import column_values
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.recipe import DataRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.runs import log_once
 
 DIGITS = "scikit-learn:digits"
 """The name of scikit-learn's own data: 1,797 handwritten digits of 8 x 8 pixels."""
-SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+FOLDER_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+"""The suffixes of the files that are read of a folder: those of torchvision's `ImageFolder`."""
+SUFFIXES = FOLDER_SUFFIXES | {".gif"}
 # The parts of the digits, whose order is shuffled with a fixed seed.
 _DIGITS_PARTS = {"train": slice(0, 1297), "validation": slice(1297, 1497), "test": slice(1497, None)}
 _IDX_IMAGES, _IDX_LABELS = 0x803, 0x801
 _IDX = b"\0\0\x08"  # the first bytes of both
 _LARGEST_SIDE = 2**14
 _PIECE = 2**20
-# Modes of pixels with more than eight bits, which Pillow would clip.
-_DEEP_MODES = ("I", "F")
 
 
 @dataclass(kw_only=True)
@@ -43,7 +44,8 @@ class ImageFilesRecipe(DataRecipe):
 
     train_files: list[str] = setting(
         [],
-        "folders with a folder of images for each class, IDX files of images beside their labels (as MNIST's), or "
+        "folders with a folder of images for each class, as torchvision's ImageFolder reads them; IDX files of images "
+        "beside their labels (as MNIST's); or "
         "tables (.parquet, .jsonl, .csv, .tsv) with the columns image, a path or the file itself, and label; relative "
         "to the "
         f"current folder, or else to the one that the environment variable {DATA_FOLDER} names",
@@ -157,26 +159,45 @@ def beside(table: Path, image: Any) -> Any:
 
 
 def _read_folder(name: str, folder: Path, labels: bool) -> Rows:
-    """Read the images in the subfolders of a folder, whose names are the classes; without labels, at any depth."""
-    if not labels:
-        images = [path for path in sorted(folder.rglob("*")) if is_image(path)]
-        if not images:
-            raise ValueError(f"{name} holds no image; it needs files that end in {', '.join(sorted(SUFFIXES))}")
-        return Rows({"image": [str(path) for path in images]}, [(name, len(images))])
+    """Read the images in the subfolders of a folder, whose names are the classes, as torchvision's `ImageFolder` does.
+
+    Classes are in the order of their names, and so are folders and files within them, at any depth. Hidden files and
+    folders, whose names begin with a dot, and files with other suffixes are left out, and a line says so. Without
+    labels all images in the folder are read.
+    """
     classes = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
-    if not classes:
+    if labels and not classes:
         raise ValueError(
             f"{name} holds no folder; put the images of each class into a folder with its name, {name}/cat/1.png"
         )
-    found = [(path, own.name) for own in classes for path in sorted(own.iterdir()) if is_image(path)]
-    for own in classes:
-        if own.name not in {label for _, label in found}:
+    images: list[tuple[str, str]] = []
+    for own in classes if labels else [folder]:
+        found = [path for path in _files(own) if _is_read(path.relative_to(folder))]
+        if not found:
+            shown, fix = (f"{name}/{own.name}", "remove the folder, or put") if labels else (name, "put")
             raise ValueError(
-                f"{name}/{own.name} holds no image; remove the folder, or put files that end in "
-                f"{', '.join(sorted(SUFFIXES))} into it"
+                f"{shown} holds no image; {fix} files that end in {', '.join(sorted(FOLDER_SUFFIXES))} into it"
             )
-    columns = {"image": [str(path) for path, _ in found], "label": [label for _, label in found]}
-    return Rows(columns, [(name, len(found))])
+        images += [(str(path), own.name) for path in found]
+    read = {path for path, _ in images}
+    if left_out := [path for path in _files(folder) if str(path) not in read]:
+        log_once(
+            f"{name}: {len(left_out):,} file(s) left out, which are hidden, in no folder of a class, or end in none of "
+            f"{', '.join(sorted(FOLDER_SUFFIXES))}; the first is {left_out[0].relative_to(folder)}"
+        )
+    columns = {"image": [path for path, _ in images]} | ({"label": [label for _, label in images]} if labels else {})
+    return Rows(columns, [(name, len(images))])
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield all files in a folder, links followed, in torchvision's order: by their folder's path, then by name."""
+    for place, _, names in sorted(os.walk(folder, followlinks=True)):
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def _is_read(path: Path) -> bool:
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return path.suffix.lower() in FOLDER_SUFFIXES and not is_hidden
 
 
 def has_image_name(name: str) -> bool:
@@ -273,42 +294,6 @@ def where(rows: Rows, index: int) -> str:
     """Return the name of an image for messages: its file, and its row if the file holds several images."""
     image = rows.columns["image"][index]
     return image if isinstance(image, str) else rows.where(index)
-
-
-def open_image(image: Any, place: str) -> Any:
-    """Return a Pillow image of eight bits a channel, upright.
-
-    Args:
-        image: a path, the content of a file (bytes, or the mapping of a data set), an array, or a Pillow image.
-        place: the name of the image in messages.
-
-    Raises:
-        ValueError: the image is damaged, or does not have eight bits a channel.
-        OSError: there is no such file.
-    """
-    try:
-        from PIL import Image, ImageOps
-    except ImportError as error:
-        raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
-    if isinstance(image, dict):  # in data sets whose column is not declared as one of images
-        image = image.get("bytes") or image.get("path")
-    if isinstance(image, np.ndarray):
-        return Image.fromarray(image)
-    try:
-        if isinstance(image, str | bytes):
-            image = Image.open(BytesIO(image) if isinstance(image, bytes) else image)
-        if not isinstance(image, Image.Image):
-            raise ValueError(f"it is a {type(image).__name__}")
-        image.load()
-        upright = ImageOps.exif_transpose(image)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"there is no image {place}") from error
-    except Exception as error:  # a damaged file may raise anything
-        reason = " ".join(str(error).split())[:120]
-        raise ValueError(f"{place} cannot be read as an image ({reason}); restore it, or take it out") from error
-    if upright.mode.startswith(_DEEP_MODES):
-        raise ValueError(f"{place} has pixels of more than eight bits ({upright.mode}); convert it to eight first")
-    return upright
 
 
 def fingerprint_images(rows: Rows | None) -> str:

@@ -5,12 +5,11 @@ Rows have the column `points`, an array (points, numbers), and `given`, how many
 does not predict.
 """
 
-import gzip
 import hashlib
 import json
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from hf_lecture_models.data.files import DATA_FOLDER, find_file
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tokenization.corpus import read_texts
 
 SUNSPOTS, DIGITS = "statsmodels:sunspots", "scikit-learn:digits"
 """The names of data that other packages contain: 309 yearly numbers, and 1,797 images of 8 x 8 pixels."""
@@ -113,25 +113,49 @@ def as_points(given: Any) -> np.ndarray:
     """Return one sequence as an array (points, numbers), float32.
 
     Raises:
-        ValueError: it is empty, no list of points, or has a number that is NaN or infinite.
+        ValueError: it is empty, no list of points, or has a number that is not real, or not finite in float32.
     """
-    if isinstance(given, np.ndarray):
-        array = given
+    if hasattr(given, "__array__"):
+        array = np.asarray(given)
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"points are an array of {array.dtype}; they must be real numbers")
     else:
         if not isinstance(given, list) or not given or not all(isinstance(point, list) for point in given):
-            raise ValueError(f"points are {given!r:.60}; give a list of points, [[3, 1, 0], [4, 1, 1]]")
+            raise ValueError(f"points are {_shown(given)}; give a list of points, [[3, 1, 0], [4, 1, 1]]")
         if len({len(point) for point in given}) > 1 or not given[0]:
             raise ValueError(f"points have {sorted({len(point) for point in given})} numbers; give all the same")
-        if not all(type(number) in (int, float) for point in given for number in point):
-            raise ValueError(f"points are {given!r:.60}; they must be numbers")
-        array = np.asarray(given, dtype=np.float64)
+        if not all(isinstance(n, Real) and not isinstance(n, bool) for point in given for n in point):
+            raise ValueError(f"points are {_shown(given)}; they must be numbers")
+        array = _as_floats(given)
     with np.errstate(over="ignore"):
         array = array.astype(np.float32)
     if not np.isfinite(array).all():
-        raise ValueError("a number is NaN or infinite: correct it, or leave the sequence out")
+        raise ValueError(
+            "a number is NaN or infinite in float32, which ends at 3.4e38: correct it, or leave the sequence out"
+        )
     if array.ndim != 2 or not array.size:
-        raise ValueError("the sequence is empty")
+        raise ValueError(
+            f"points are an array of shape {array.shape}; give (points, numbers)"
+            if array.size
+            else "the sequence is empty"
+        )
     return array
+
+
+def _as_floats(points: list[list[Any]]) -> np.ndarray:
+    """Return the points in float64; integers above its range are infinite."""
+    try:
+        return np.asarray(points, dtype=np.float64)
+    except OverflowError:
+        return np.full((1, 1), np.inf)
+
+
+def _shown(given: Any) -> str:
+    """Return the beginning of a value for messages; a list may be nested too deeply to be written."""
+    try:
+        return f"{given!r:.60}"
+    except (RecursionError, ValueError):
+        return "nested too deeply, or a number of thousands of digits"
 
 
 def fingerprint_points(rows: Rows | None) -> str:
@@ -152,32 +176,32 @@ def _read_file(name: str, part: str) -> Sequence[Any]:
 
 
 def _read_lines(name: str, path: Path) -> Iterator[Any]:
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise ValueError(f"{name}, line {number} is no JSON: {error}") from None
-                yield row.get("points") if isinstance(row, dict) else row
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name} is damaged ({error}); restore it") from error
+    for number, line in enumerate(read_texts(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.removeprefix("\ufeff") if number == 1 else line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{name}, line {number} is no JSON: {error}") from None
+        yield row.get("points") if isinstance(row, dict) else row
 
 
 def _read_arrays(name: str, path: Path, key: str) -> list[np.ndarray]:
     """Return the sequences of an .npz file without pickled objects, in which numpy would run code."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            points, lengths = arrays[key], arrays[f"{key}_len"]
-    except KeyError:
-        raise ValueError(f"{name} has no arrays {key} and {key}_len") from None
-    except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{name} is damaged, or holds pickled objects ({error}); make it anew") from error
+            missing = {key, f"{key}_len"} - set(arrays)
+            points, lengths = (arrays[key], arrays[f"{key}_len"]) if not missing else (None, None)
+    except Exception as error:  # a damaged file may raise anything
+        reason = " ".join(str(error).split())[:120]
+        raise ValueError(f"{name} is damaged, or holds pickled objects ({reason}); make it anew") from error
+    if points is None or lengths is None:
+        raise ValueError(f"{name} has no arrays {key} and {key}_len")
     if points.ndim != 2 or lengths.ndim != 1 or not np.issubdtype(lengths.dtype, np.integer):
         raise ValueError(f"{name}: {key} must be (points, numbers), and {key}_len whole numbers")
-    if (lengths < 1).any() or lengths.sum() != len(points):
+    if (lengths < 1).any() or sum(lengths.tolist()) != len(points):
         raise ValueError(f"{name}: {key}_len must be at least 1 each, {len(points):,} in all, as {key} has points")
-    return np.split(points, lengths.cumsum()[:-1])
+    return np.split(points, lengths.cumsum(dtype=np.int64)[:-1])
 
 
 def _of_package(name: str, split: str) -> Rows:

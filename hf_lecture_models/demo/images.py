@@ -6,6 +6,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
+from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.demo.fields import add_html
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -59,7 +60,7 @@ def add_image(gradio: Any, name: str) -> tuple[Any, Callable[[int], str]]:
 
 
 def decoded_image(text: str) -> Any:
-    """Return the Pillow image that a page sent as a data URL.
+    """Return the upright Pillow image in RGB that a page sent as a data URL.
 
     Raises:
         ValueError: there is no image, it is not of `FORMATS`, or has more than `MAX_PIXELS` pixels.
@@ -77,7 +78,7 @@ def decoded_image(text: str) -> Any:
         raise ValueError(f"the image is too large: this page takes at most {MAX_PIXELS:,} pixels") from None
     except Exception:  # a damaged file may raise anything
         raise ValueError(f"this file cannot be read as an image: choose {', '.join(FORMATS)}") from None
-    return image
+    return open_image(image)
 
 
 def data_url(image: Any) -> str:

@@ -74,7 +74,7 @@ def _read_pairs(file: Path) -> list[dict[str, str]]:
         try:
             pair = json.loads(line)
             pairs.append({name: pair[name] for name in _FIELDS})
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{file}, line {number}: no minimal pair of BLiMP ({error})") from None
         if not all(isinstance(value, str) for value in pairs[-1].values()):
             raise ValueError(f"{file}, line {number}: {', '.join(_FIELDS)} must be strings")

@@ -15,6 +15,7 @@ from torch import Tensor
 from hf_lecture_models.base.attention_weights import eager_attention
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.evaluation.alignment import Alignment, words_of
 from hf_lecture_models.evaluation.translation import pad_rows, start_of, write_texts
 from hf_lecture_models.io.progress import ProgressBar
@@ -167,7 +168,7 @@ def describe_image(
 
     Args:
         processor: of images and texts.
-        image: what its image processor reads.
+        image: a path, bytes, a Pillow image or an array, as for `open_image`.
         caption: a caption of your own, in place of the model's.
         options: of `model.generate`, such as num_beams.
 
@@ -175,7 +176,7 @@ def describe_image(
         ValueError: the caption is too long; or as `align_patches`.
     """
     tokenizer = processor.tokenizer
-    pixels = processor.image_processor(image, return_tensors="pt").pixel_values
+    pixels = processor.image_processor(open_image(image), return_tensors="pt").pixel_values
     if caption is None:
         ids = caption_pixels(model, tokenizer, pixels, **options)[0][0].ids
     elif len(ids := tokenizer(caption)["input_ids"]) > longest_caption(model):

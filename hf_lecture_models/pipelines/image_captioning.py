@@ -5,20 +5,20 @@ transformers 4 had it as `image-to-text`; in transformers 5, `image-text-to-text
 with exported models.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import torch
-from transformers.image_transforms import to_pil_image
-from transformers.image_utils import load_image
 from transformers.pipelines import Pipeline
 
+from hf_lecture_models.base.pillow_images import open_input
 from hf_lecture_models.evaluation.captions import Caption, caption_pixels
 
 TASK = "image-captioning"
 _BATCH_SIZE = 64
+_ONE_IMAGE = (str, os.PathLike, bytes, bytearray, Mapping)
 
 
 class ImageCaptioningPipeline(Pipeline):
@@ -29,8 +29,8 @@ class ImageCaptioningPipeline(Pipeline):
         captioner([image, "shoe.png"], batch_size=8)          # a list
         captioner(image, num_beams=3, num_return_sequences=3)     # a list, best first, each with a score
 
-    An image is a path, an address, a Pillow image or an array of eight bits a channel. Options, at construction or per
-    call, are `batch_size` (64 images), `max_new_tokens` and others of `model.generate`, such as `num_beams`; the
+    An image is a path, an address, bytes, a Pillow image or an array, as for `open_image`. Options, at construction or
+    per call, are `batch_size` (64 images), `max_new_tokens` and others of `model.generate`, such as `num_beams`; the
     defaults are those of generation_config.json. A caption does not depend on the other images in its batch.
 
     >>> from PIL import Image
@@ -69,7 +69,7 @@ class ImageCaptioningPipeline(Pipeline):
         def run(images: list[Any]) -> list[Any]:
             return self.postprocess(self.forward(self.preprocess(images), **options)) if images else []
 
-        if isinstance(inputs, str) or hasattr(inputs, "convert") or hasattr(inputs, "shape"):
+        if isinstance(inputs, _ONE_IMAGE) or hasattr(inputs, "convert") or hasattr(inputs, "shape"):
             return run([inputs])[0]
         if isinstance(inputs, list | tuple):
             return run(list(inputs))
@@ -83,7 +83,7 @@ class ImageCaptioningPipeline(Pipeline):
     def preprocess(self, images: list[Any]) -> dict[str, Any]:  # type: ignore[override]
         """Return `pixel_values` of all images."""
         image_processor: Any = self.image_processor
-        pixels = [image_processor(_opened(image), return_tensors="pt").pixel_values for image in images]
+        pixels = [image_processor(open_input(image), return_tensors="pt").pixel_values for image in images]
         return {"pixel_values": torch.cat(pixels)}
 
     def _forward(self, input_tensors: dict[str, Any], **options: Any) -> Any:
@@ -93,23 +93,6 @@ class ImageCaptioningPipeline(Pipeline):
         """Return a result for each image, or a list of results if there are several captions of it."""
         entries = [[_entry(one) for one in captions] for captions in model_outputs["found"]]
         return [own[0] if len(own) == 1 else own for own in entries]
-
-
-def _opened(image: Any) -> Any:
-    """Return the Pillow image of a path, an address, a Pillow image, or an array of 1 or 3 channels, first or last."""
-    if isinstance(image, str) or hasattr(image, "convert"):
-        return load_image(image) if isinstance(image, str) else image
-    if not hasattr(image, "shape"):
-        raise TypeError(f"{TASK} takes paths, Pillow images and arrays, and one of them is a {type(image).__name__}")
-    array = np.asarray(image)
-    if array.ndim == 3 and array.shape[2] not in (1, 3):
-        array = np.moveaxis(array, 0, 2)
-    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 3)):
-        raise ValueError(
-            f"an array of shape {tuple(image.shape)} and type {array.dtype} is no image: give bytes (uint8), (height, "
-            "width) or with an axis of 1 or 3 channels"
-        )
-    return to_pil_image(array[..., None] if array.ndim == 2 else array, do_rescale=False)
 
 
 def _entry(one: Caption) -> dict[str, Any]:

@@ -11,8 +11,14 @@ from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSeq2SeqLM,
 )
-from transformers.pipelines import PIPELINE_REGISTRY, TokenClassificationPipeline
+from transformers.pipelines import (
+    PIPELINE_REGISTRY,
+    ImageClassificationPipeline,
+    ImageFeatureExtractionPipeline,
+    TokenClassificationPipeline,
+)
 
+from hf_lecture_models.base.pillow_images import open_input
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.pipelines import (
     extractive_question_answering,
@@ -46,6 +52,8 @@ def register_pipelines() -> None:
     SentenceRankingPipeline.score_sentences = staticmethod(_score_with_package)
     if not hasattr(TokenClassificationPipeline.preprocess, "__wrapped__"):
         _refuse_rows_of_characters()
+        for image_pipeline in (ImageClassificationPipeline, ImageFeatureExtractionPipeline):
+            _open_images_of_all_forms(image_pipeline)
 
 
 def _refuse_rows_of_characters() -> None:
@@ -62,6 +70,19 @@ def _refuse_rows_of_characters() -> None:
         return preprocess(self, *args, **kwargs)
 
     setattr(TokenClassificationPipeline, "preprocess", checked)  # noqa: B010
+
+
+def _open_images_of_all_forms(image_pipeline: Any) -> None:
+    """Let a pipeline of transformers open all forms of images for our models, as our own pipelines do."""
+    preprocess: Any = image_pipeline.preprocess
+
+    @wraps(preprocess)
+    def opened(self: Any, image: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+        if self.model.config.model_type.startswith("lecture_"):
+            image = open_input(image, timeout)
+        return preprocess(self, image, timeout=timeout, **kwargs)
+
+    image_pipeline.preprocess = opened
 
 
 def _score_with_package(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[Score]:

@@ -2,14 +2,19 @@
 """BLEU (Papineni et al. 2002) and chrF (Popović 2015) by sacrebleu (Post 2018), on detokenized text."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
+
+from hf_lecture_models.io.runs import log_once
 
 
 def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dict[str, float]:
-    """Return both measures of a whole corpus, from 0 to 100.
+    """Return both measures of a whole corpus, from 0 to 100, or chrF alone where BLEU is undefined.
 
     >>> bleu_and_chrf(["the cat sat on the mat"], ["the cat sat on the mat"])["bleu"]
     100.00000000000004
+    >>> bleu_and_chrf(["a cat"], ["a cat"])
+    {'chrf': 100.0}
 
     Raises:
         ImportError: sacrebleu is not installed.
@@ -17,8 +22,29 @@ def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dic
     """
     if len(translations) != len(references) or not references:
         raise ValueError(f"there are {len(translations)} translations and {len(references)} references")
-    metrics = _metrics().items()
-    return {name: float(metric.corpus_score(translations, [references]).score) for name, metric in metrics}
+    metrics = _metrics()
+    if not is_bleu_defined(references):
+        del metrics["bleu"]
+        _say_that_bleu_is_left_out()
+    return {name: float(metric.corpus_score(translations, [references]).score) for name, metric in metrics.items()}
+
+
+def is_bleu_defined(references: Sequence[str]) -> bool:
+    """Return whether a reference has four words; else sacrebleu's BLEU of right translations is 0 / 0, given as 0.
+
+    >>> is_bleu_defined(["a cat", "a cat sat down"]), is_bleu_defined(["a cat", "a cat sat"])
+    (True, False)
+
+    Raises:
+        ImportError: sacrebleu is not installed.
+    """
+    return bool(_metrics()["bleu"].corpus_score(references, [references]).totals[-1])
+
+
+@cache
+def _say_that_bleu_is_left_out() -> None:
+    """Log a line once: a run measures many times."""
+    log_once("BLEU is left out: no reference has four words, so that there are no sequences of four to count")
 
 
 def signatures() -> dict[str, str]:

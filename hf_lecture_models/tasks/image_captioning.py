@@ -82,7 +82,7 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
     recipe_class: ClassVar[type[ImageCaptioningRecipe]] = ImageCaptioningRecipe
 
     def measures(self, recipe: ImageCaptioningRecipe) -> tuple[Measure, ...]:
-        """Return the share of captions that are right word by word; of templated ones also each slot's share."""
+        """Return the share of captions that are right word by word, with BLEU; of templated ones each slot's."""
         exact = Measure("exact_match", "captions that are right word by word", lower_is_better=False)
         if recipe.captions != TEMPLATED:
             return exact, Measure("bleu", "BLEU", lower_is_better=False)
@@ -176,7 +176,7 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
             found["shuffled_exact_match"] = share_of_matches([written[index] for index in order], truth)
             found["chance_exact_match"] = chance_of_matches(written, truth)
         else:
-            found["bleu"] = bleu_and_chrf(written, truth)["bleu"]
+            found |= {key: value for key, value in bleu_and_chrf(written, truth).items() if key == "bleu"}
         return found | {"images": len(truth), "num_beams": recipe.num_beams}
 
     def predictions(

@@ -197,7 +197,9 @@ def summarize_seeds(task: Task[Any], recipe: Any, outcomes: Sequence[Outcome]) -
     """
     tested = [outcome.test_results for outcome in outcomes]
     runs = [{"seed": seed, "folder": f"seed-{seed}"} for seed in recipe.seeds]
-    key = task.measures(recipe)[0].key
+    key = outcomes[0].training.metric_name
+    if tested[0] is not None:
+        key = next(measure.key for measure in task.measures(recipe) if measure.key in tested[0])
     values: list[Any] = [
         outcome.training.best_metric if test is None else test[key]
         for outcome, test in zip(outcomes, tested, strict=True)

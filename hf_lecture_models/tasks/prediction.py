@@ -26,7 +26,7 @@ Result = dict[str, Any]
 def predict(
     model: Any,
     processor: Any,
-    inputs: Sequence[str | Mapping[str, Any]],
+    inputs: Sequence[Any],
     *,
     top_k: int | None = None,
     aggregate: bool = False,
@@ -45,7 +45,7 @@ def predict(
         model: a model of the lectures or of transformers, for example from `load_model`.
         processor: its tokenizer or image processor.
         inputs: texts (sentences, texts with masks, paths of images), or mappings of a row's columns: `text` and
-            `text_pair`, `question` and `context`, `context` and `choices`.
+            `text_pair`, `question` and `context`, `context` and `choices`; or images in any form of `open_image`.
         top_k: the most predictions of a row; None: one, of masked words five.
         aggregate: of tags, return entities in place of words.
         max_length: tokens that are kept of an input; None: as saved in `task.json`, with all settings of measuring.
@@ -58,12 +58,19 @@ def predict(
         TypeError: `inputs` is not a list of texts and mappings.
         ValueError: the model has no such head, or a row cannot be read; the message names the row.
     """
-    if isinstance(inputs, str) or not all(isinstance(one, str | Mapping) for one in inputs):
-        raise TypeError("expected a list of texts or of mappings of columns; write [text] for one text")
     predictor = Predictor(model, processor, PredictionOptions(top_k, aggregate, batch_size, max_length))
-    rows = [predictor.task.read_line(one) if isinstance(one, str) else dict(one) for one in inputs]
+    of_images = "image" in predictor.form.fields
+    if not isinstance(inputs, list | tuple) or not all(of_images or isinstance(one, str | Mapping) for one in inputs):
+        raise TypeError("expected a list of texts or of mappings of columns; write [text] for one text")
+    rows = [_row(predictor, one) for one in inputs]
     _check_rows(predictor, rows)
     return predictor.predict(rows)
+
+
+def _row(predictor: "Predictor", given: Any) -> dict[str, Any]:
+    if isinstance(given, str):
+        return predictor.task.read_line(given)
+    return dict(given) if isinstance(given, Mapping) else {"image": given}
 
 
 def _check_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]]) -> None:

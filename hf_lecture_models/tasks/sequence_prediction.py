@@ -172,7 +172,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
         """
         try:
             return {"points": as_points(json.loads(text)).tolist()}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{text[:60]!r} is no list of points such as [[3, 1, 0]]: {error}") from None
 
     def check_fields(self, fields: Mapping[str, Any]) -> None:

@@ -278,9 +278,14 @@ class Task(ABC, Generic[RecipeType]):
         """
         from hf_lecture_models.trainer.loop import Evaluation
 
-        encoded, first = self.encode(model, processor, data, recipe), self.measures(recipe)[0]
+        encoded = self.encode(model, processor, data, recipe)
+        first = self.defined_measures(encoded, recipe)[0]
         measure = partial(self.measure, processor=processor, encoded=encoded, recipe=recipe)
         return Evaluation(measure, first.key, first.lower_is_better)
+
+    def defined_measures(self, encoded: Encoded, recipe: RecipeType) -> tuple[Measure, ...]:
+        """Return the measures that are defined on these data; the first one decides which weights are the best."""
+        return self.measures(recipe)
 
     def predictions(
         self, model: Any, processor: Any, data: Any, recipe: RecipeType, options: PredictionOptions

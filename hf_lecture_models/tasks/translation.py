@@ -21,7 +21,7 @@ from hf_lecture_models.evaluation.translation import Translation as Translated
 from hf_lecture_models.evaluation.translation import encode_sources, start_of, target_tokenizer_of, translate_encoded
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
+from hf_lecture_models.tasks.bleu import bleu_and_chrf, is_bleu_defined, signatures
 from hf_lecture_models.tasks.factories import (
     field_names,
     load_checkpoint,
@@ -214,11 +214,15 @@ class Translation(Task[TranslationRecipe]):
         )
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
-        """Return BLEU and chrF of the detokenized translations, with their signatures and the search settings."""
+        """Return BLEU, where it is defined, and chrF of the detokenized translations, their signatures, the search."""
         texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
         decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(texts)}
-        kept = {f"{name}_signature": signature for name, signature in signatures().items()}
-        return bleu_and_chrf(texts, encoded.labels) | decoding | kept
+        found = bleu_and_chrf(texts, encoded.labels)
+        return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
+
+    def defined_measures(self, encoded: Encoded, recipe: TranslationRecipe) -> tuple[Measure, ...]:
+        """Return the measures without BLEU if no reference has four words."""
+        return tuple(one for one in self.measures(recipe) if one.key != "bleu" or is_bleu_defined(encoded.labels))
 
     def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
         """Measure with as many beams as the recipe says for validation data."""

@@ -96,6 +96,58 @@ def test_columns_of_the_shared_tasks(tmp_path: Path, separator: str) -> None:
     assert read(two).columns == {"tokens": [["@paul", "#esb"], ["ok"]], "tags": [["O", "B-location"], ["O"]]}
 
 
+COMMENTED = """\
+# newdoc
+# sent_id 1
+# text = EU rejects
+EU	NOUN
+rejects	VERB
+#	SYM
+
+# text
+#	SYM
+#esb	NOUN
+
+#begin document (a); part 0
+#	NUM
+7	NUM
+
+# of all
+"""
+
+
+@pytest.mark.parametrize("separator", ["\t", " "])
+def test_comments_are_no_words(tmp_path: Path, separator: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever their number of columns; a word # has a tag that other words have, and may begin a sentence."""
+    path = write(tmp_path / "a.conll", COMMENTED.replace("\t", separator).splitlines())
+    rows = read(path)
+    assert rows.columns == {
+        "tokens": [["EU", "rejects", "#"], ["#", "#esb"], ["#", "7"]],
+        "tags": [["NOUN", "VERB", "SYM"], ["SYM", "NOUN"], ["NUM", "NUM"]],
+    }
+    assert [rows.where(0), rows.where(1), rows.where(2, word=1)] == [f"{path}, line {n}" for n in (4, 9, 14)]
+    assert "a.conll: 3 line(s) before a sentence that begin with # are left out" in capsys.readouterr().err
+
+
+def test_words_that_begin_with_a_sign_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in WNUT-17: first in a sentence, with a tag that no other word has."""
+    lines = ["#esb\tB-location", "", "#\tB-product", "", "ok\tO"]
+    assert read(write(tmp_path / "a.conll", lines)).columns["tokens"] == [["#esb"], ["#"], ["ok"]]
+    assert read(write(tmp_path / "b.conll", lines[:1])).columns["tokens"] == [["#esb"]]
+    one = ["# a comment", "#", "ok", "", "#"]
+    table = ConllTable(write(tmp_path / "c.conll", one), "c.conll", has_tags=False)
+    assert table["tokens"] == [["#", "ok"], ["#"]]
+    assert not capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"a.conll, line 2: 3 columns, but those above have 2"):
+        read(write(tmp_path / "a.conll", ["ok O", "# a comment"]))
+
+
+def test_capitals_and_a_byte_order_mark(tmp_path: Path) -> None:
+    path = write(tmp_path / "A.CONLLU", ["\ufeff" + VAMONOS[0], *VAMONOS[1:]])
+    assert read(path, tags="upos").columns["tokens"] == [["Vamos", "nos", "a", "el", "mar"]]
+    assert read(write(tmp_path / "a.conll", ["\ufeffEU O"])).columns["tokens"] == [["EU"]]
+
+
 def test_compressed_and_beside_other_files(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu.gz"
     path.write_bytes(gzip.compress("\n".join(VAMONOS).encode()))
@@ -122,6 +174,7 @@ def test_compressed_and_beside_other_files(tmp_path: Path) -> None:
         ("a.conll", ["a"], r"a.conll, line 1: 1 column, but a word and its tag are needed"),
         ("a.conll", ["a\tO", "\tO"], r"a.conll, line 2: there is no word in front of its tag"),
         ("a.conll", [""], r"a.conll: there is no row in it"),
+        ("a.conll", ["# nothing", ""], r"a.conll: there is no row in it"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, name: str, lines: list[str], message: str) -> None:

@@ -60,6 +60,46 @@ def test_folders_of_classes(tmp_path: Path) -> None:
     assert "label" not in read(tmp_path, labels=False).columns
 
 
+TREE = (
+    *("dog/b.png", "dog/B.JPG", "dog/a/z.webp", "dog/a-b/y.tiff", "dog/a/k/x.PPM", "cat/c.jpeg", "cat/d.pgm"),
+    *("cat/deep/er/e.bmp", "cat/g.gif", "cat/notes.txt", "ant/1.tif", "top.png"),
+)
+"""Files of a folder of classes, and below those that torchvision reads, in its order (datasets/folder.py)."""
+READ = (
+    *("ant/1.tif", "cat/c.jpeg", "cat/d.pgm", "cat/deep/er/e.bmp"),
+    *("dog/B.JPG", "dog/b.png", "dog/a/z.webp", "dog/a-b/y.tiff", "dog/a/k/x.PPM"),
+)
+
+
+def write_tree(folder: Path) -> Path:
+    for name in TREE:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def test_folders_of_classes_are_read_as_torchvision_reads_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Depth, suffixes in any case, order; links are followed, and a line says what is left out."""
+    folder = write_tree(tmp_path / "tree")
+    rows = read(folder)
+    assert [str(Path(image).relative_to(folder)) for image in rows.columns["image"]] == list(READ)
+    assert rows.columns["label"] == ["ant", *["cat"] * 3, *["dog"] * 5]
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "tree: 3 file(s) left out" in line
+    assert line.endswith("the first is top.png\n")
+    (folder / "dog" / "linked").symlink_to(folder / "cat" / "deep")
+    assert "dog/linked/er/e.bmp" in "".join(read(folder).columns["image"])
+    unlabelled = [str(Path(image).relative_to(folder)) for image in read(folder, labels=False).columns["image"]]
+    assert set(unlabelled) == {*READ, "top.png", "dog/linked/er/e.bmp"}
+    (folder / "cow").mkdir()
+    (folder / "cow" / "a.gif").touch()
+    with pytest.raises(ValueError, match=r"tree/cow holds no image; remove the folder, or put files that end in .bmp"):
+        read(folder)
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_idx_files(tmp_path: Path, suffix: str) -> None:
     images = np.random.default_rng(0).integers(0, 256, (3, 4, 5), dtype=np.uint8)

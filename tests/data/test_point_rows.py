@@ -5,12 +5,21 @@ from __future__ import annotations
 
 import gzip
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from hf_lecture_models.data.point_rows import DIGITS, SUNSPOTS, PointRowsRecipe, fingerprint_points, read_points
+from hf_lecture_models.data.point_rows import (
+    DIGITS,
+    SUNSPOTS,
+    PointRowsRecipe,
+    as_points,
+    fingerprint_points,
+    read_points,
+)
 
 SEQUENCES = [[[3, 1, 0], [4, 1, 1]], [[0, 0, 1]]]
 
@@ -65,6 +74,10 @@ def test_arrays():
         ([[[1, 1e40, 0]]], "row 1: a number is NaN or infinite"),
         (['[["a", 1, 0]]'], "row 1: points are .*; they must be numbers"),
         ([[[True, 1, 0]]], "they must be numbers"),
+        (["[[1" + "0" * 400 + ", 1, 0]]"], "row 1: a number is NaN or infinite in float32"),
+        (["[[" + "1" * 5000 + ", 1, 0]]"], "line 1 is no JSON: Exceeds the limit"),
+        ([SEQUENCES[0], "[" * 100_000], "own.jsonl, line 2 is no JSON: maximum recursion depth"),
+        (["[" * 500 + "1" + "]" * 500], "row 1: points are .*; they must be numbers"),
         (["3"], "row 1: points are 3; give a list of points"),
         ([], "own.jsonl holds no sequence of points"),
     ],
@@ -75,12 +88,74 @@ def test_lines_that_are_refused(lines, message):
         read_points(recipe, "train")
 
 
+def test_blank_lines_and_a_byte_order_mark_are_skipped():
+    rows = read_points(write("own.jsonl", ["\ufeff[[3, 1, 0], [4, 1, 1]]", "", SEQUENCES[1], " "]), "train")
+    assert [own.tolist() for own in rows.columns["points"]] == SEQUENCES
+
+
+@pytest.mark.parametrize("at", [20, 40, -7, -3])
+def test_a_damaged_gzip_file_is_refused(at):
+    """In its data, in its checksum, and in its length."""
+    recipe = write("own.jsonl.gz", [SEQUENCES[0]] * 3 + [[[n, n + 1, 1] for n in range(40)]])
+    content = bytearray(Path("own.jsonl.gz").read_bytes())
+    content[at] ^= 0xFF
+    Path("own.jsonl.gz").write_bytes(content)
+    with pytest.raises((OSError, ValueError), match=r"own\.jsonl\.gz, (after )?line \d+") as caught:
+        read_points(recipe, "train")
+    assert "\n" not in str(caught.value)
+    Path("own.jsonl.gz").write_bytes(content[:30])
+    with pytest.raises(OSError, match=r"own\.jsonl\.gz, after line 0: damaged gzip file"):
+        read_points(recipe, "train")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_damaged_file_of_arrays_is_refused(compressed):
+    """Each byte in turn: what numpy still reads is read, and all else is an error of one line that names the file."""
+    save = np.savez_compressed if compressed else np.savez
+    save("own.npz", train=np.arange(6.0).reshape(3, 2), train_len=np.array([2, 1]))
+    recipe, content, errors = PointRowsRecipe(train_files=["own.npz"]), Path("own.npz").read_bytes(), []
+    for place in range(0, len(content), 3):
+        Path("own.npz").write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        try:
+            read_points(recipe, "train")
+        except ValueError as error:
+            errors.append(error)
+    assert all(str(error).startswith("own.npz") and "\n" not in str(error) for error in errors)
+    assert len({type(error.__cause__) for error in errors}) > 3
+    np.save("own", np.zeros((3, 2)))
+    Path("own.npy").rename("own.npz")
+    with pytest.raises(ValueError, match="own.npz is damaged"):
+        read_points(recipe, "train")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.ones((2, 3)) + 1j, np.array([["1", "2", "0"]]), np.zeros((2, 3), "M8[s]"), np.zeros((2, 3), object)],
+    ids=lambda array: str(array.dtype),
+)
+def test_only_real_numbers_are_points(array):
+    """numpy would drop the imaginary parts, and read texts as numbers."""
+    with pytest.raises(ValueError, match="points are an array of .*; they must be real numbers"):
+        as_points(array)
+    if array.dtype != object:
+        with pytest.raises(ValueError, match="own.npz, row 1: points are an array of .*; they must be real numbers"):
+            read_points(write_npz(train=array, train_len=np.array([len(array)])), "train")
+
+
+def test_numbers_of_other_libraries_are_points():
+    for given in (torch.ones(2, 3), [[np.float32(1), np.int64(1), Fraction(1)]] * 2, np.ones((2, 3), bool)):
+        assert as_points(given).tolist() == [[1.0, 1.0, 1.0]] * 2
+    with pytest.raises(ValueError, match=r"points are an array of shape \(3,\); give \(points, numbers\)"):
+        as_points(torch.ones(3))
+
+
 def test_arrays_that_are_refused():
     points, pickled = np.zeros((3, 3), np.int16), np.array([np.zeros((2, 3)), np.zeros((1, 3))], dtype=object)
     cases = [
         ({"train": points, "train_len": np.array([2, 2])}, "train_len must be at least 1 each, 3 in all"),
         ({"train": points, "train_len": np.array([3, 0])}, "train_len must be at least 1 each"),
         ({"train": points[0], "train_len": np.array([3])}, "train must be .points, numbers."),
+        ({"train": points, "train_len": np.array([2**63, 2**63 + 3], np.uint64)}, "3 in all, as train has points"),
         ({"train": points, "train_len": np.array([3.0])}, "train_len whole numbers"),
         ({"train": pickled, "train_len": np.array([2, 1])}, "is damaged, or holds pickled objects"),
     ]

@@ -38,7 +38,8 @@ SETTLED = {
     "transformers.modeling_outputs": {"*"},
     "transformers.modeling_utils": {"PreTrainedModel"},
     "transformers.models.auto": {"modeling_auto"},
-    "transformers.pipelines": {"PIPELINE_REGISTRY", "Pipeline", "TokenClassificationPipeline"},
+    "transformers.pipelines": {"PIPELINE_REGISTRY", "Pipeline", "TokenClassificationPipeline"}
+    | {"ImageClassificationPipeline", "ImageFeatureExtractionPipeline"},
     "transformers.pipelines.base": {"ChunkPipeline"},
     "transformers.processing_utils": {"*"},
     "transformers.tokenization_utils_base": {"TruncationStrategy"},

@@ -117,6 +117,22 @@ def test_right_captions_of_other_images_are_right_by_chance(trained: Path, monke
     assert found["shuffled_exact_match"] < 0.1
 
 
+@pytest.mark.parametrize(("captions", "bleu"), [(["a cat", "a red dog"], None), (["a cat", "a red dog runs"], 100)])
+def test_bleu_of_short_captions_is_left_out(
+    captions: list[str], bleu: float | None, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where no caption has four words, right ones would have a BLEU of 0."""
+    model, processor = load_model(str(trained / "model"))
+    task = ImageCaptioning()
+    folder = write_captions(tmp_path / "short", [(text, 9 * place) for place, text in enumerate(captions)])
+    recipe = task.recipe_class(test_files=[str(folder)])
+    encoded = task.encode(model, processor, task.read(recipe, "test"), recipe)
+    monkeypatch.setattr(task, "predict", lambda *given: [[Caption(text, [])] for text in captions])
+    found = task.measure(model, processor, encoded, recipe)
+    assert found["exact_match"] == 1.0
+    assert found.get("bleu") == (None if bleu is None else pytest.approx(bleu))
+
+
 def test_each_token_of_a_caption_is_an_item() -> None:
     """An empty place is left out; one image that counts nothing stays where all places are empty."""
     pixels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)

@@ -77,6 +77,30 @@ def test_what_does_not_vary_is_0_without_a_warning(
     assert set(metrics.compute_all(name, predictions, references).values()) == {expected}
 
 
+@pytest.mark.parametrize(
+    ("name", "defined", "undefined"),
+    [
+        ("matthews_correlation", [0, 1], [1, 1]),
+        ("pearson", [0.0, 1.0], [2.0, 2.0]),
+        ("spearmanr", [0.0, 1.0], [2.0, 2.0]),
+        ("f1", [0, 1], [0, 0]),
+        ("entities", [["B-X"], ["O"]], [["O"], ["O"]]),
+    ],
+)
+def test_a_line_says_where_a_measure_is_undefined(
+    name: str, defined: list[Any], undefined: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Predictions that are all right have the value 1, or 0 / 0, which is given as 0."""
+    metrics._say_undefined.cache_clear()
+    assert list(metrics.compute_all(name, defined, defined).values()) == pytest.approx(
+        [1.0] * (1 + 2 * (name == "entities"))
+    )
+    assert not capsys.readouterr().err
+    for _ in range(2):
+        assert set(metrics.compute_all(name, undefined, undefined).values()) == {0.0}
+    assert capsys.readouterr().err.count(f"{name} is undefined, and given as 0: ") == 1
+
+
 def test_entities_are_counted_by_hand() -> None:
     """Two of four are found; of the other two, one lacks its last word, one is of another kind."""
     references = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC", "I-LOC"], ["B-PER", "B-PER", "O"], ["O"]]

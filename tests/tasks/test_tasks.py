@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hf_lecture_models.tasks.main import train_and_test
+from hf_lecture_models.tasks.main import run_task, train_and_test
 from hf_lecture_models.tasks.registry import TASKS
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_chooser import ROWS as CHOICES
@@ -278,6 +278,17 @@ class TestJointGaussian(TestSequencePrediction):
 
     fields = {"model": {"model_type": "lecture_joint_gaussian", "order": 1}, "tokenizer": {}, "save_every": 1}
     mistakes = [({"model": {"model_type": "lecture_joint_gaussian", "order": -1}}, "order is -1; it must be finite")]
+
+    def test_a_singular_covariance_ends_the_run_in_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And a ridge that the message asks for, in the same folder, does not."""
+        monkeypatch.chdir(tmp_path)
+        fields = {"model_type": "lecture_joint_gaussian", "order": 9}
+        with pytest.raises(SystemExit, match="error: the covariance of the points is singular, with model.ridge 0 and"):
+            run_task(self.task, self.options(model=fields | {"ridge": 0}), "")
+        run_task(self.task, self.options(model=fields | {"ridge": 0.001}), "")
+        assert Path("run", "model.safetensors").is_file()
 
     def test_a_run_resumes_to_the_same_bits_and_only_with_its_data(
         self, trained: tuple[Path, Any], outcome: Any

@@ -19,7 +19,8 @@ from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.main import train_and_test
+from hf_lecture_models.tasks.bleu import _say_that_bleu_is_left_out, bleu_and_chrf
+from hf_lecture_models.tasks.main import train_and_test, train_seeds
 from hf_lecture_models.tasks.registry import task_of
 from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
 from hf_lecture_models.tokenization.pairs import TokenizerPair
@@ -114,6 +115,32 @@ def test_a_run_on_the_grammar_is_measured_on_its_validation_pairs(
     monkeypatch.setattr("hf_lecture_models.tasks.translation.french_english_pairs", lambda part: PAIRS)
     recipe = small_recipe(train_rows=[], validation_rows=[], output_dir=str(tmp_path), max_steps=1)
     assert train_and_test(TASK, recipe).training.metric_name == "bleu"
+
+
+def test_bleu_is_left_out_where_no_reference_has_four_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is 0 / 0 for translations that are all right, which sacrebleu gives as 0; chrF decides in its place."""
+    assert sacrebleu.corpus_bleu(TARGETS[1:3], [TARGETS[1:3]]).score == 0
+    _say_that_bleu_is_left_out.cache_clear()
+    for _ in range(2):
+        assert bleu_and_chrf(TARGETS[1:3], TARGETS[1:3]) == {"chrf": 100.0}
+    assert capsys.readouterr().err.count("BLEU is left out: no reference has four words") == 1
+    assert bleu_and_chrf(["long and all wrong here"], ["Yes"]).keys() == {"chrf"}
+    assert bleu_and_chrf(["Yes", "No"], ["Yes", "I am a student"])["bleu"] == 0, "not one of the four words is there"
+    assert bleu_and_chrf(["Yes", "a b c d"], ["Yes", "a b c d"])["bleu"] == pytest.approx(100)
+    assert bleu_and_chrf(["Yes, sir!"], ["Yes, sir!"])["bleu"] == pytest.approx(100), "signs are words, too"
+    (tmp_path / "test.jsonl").write_text(json.dumps(ROWS[2]), encoding="utf-8")
+    files = {"test_files": [str(tmp_path / "test.jsonl")], "output_dir": str(tmp_path / "run")}
+    recipe = small_recipe(validation_rows=[ROWS[1], ROWS[7]], seeds=[0, 1], epochs=8, **files)
+    outcomes = train_seeds(TASK, recipe)
+    best = [max(row.get("validation_chrf", 0.0) for row in outcome.training.history) for outcome in outcomes]
+    assert [outcome.training.metric_name for outcome in outcomes] == ["chrf", "chrf"]
+    assert [outcome.training.best_metric for outcome in outcomes] == best > [0, 0]
+    assert not any("validation_bleu" in row for outcome in outcomes for row in outcome.training.history)
+    assert all({"bleu", "bleu_signature"}.isdisjoint(outcome.test_results) for outcome in outcomes)
+    summary = json.loads((tmp_path / "run" / "seeds.json").read_text(encoding="utf-8"))
+    assert (summary["measure"], summary["part"]) == ("chrf", "test")
+    facts = facts_of(tmp_path / "run" / "seed-0", *load_model(str(tmp_path / "run" / "seed-0")))
+    assert "| BLEU |" not in str(render_card(facts))
 
 
 def test_pairs_with_an_empty_side_are_not_learned(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -38,6 +38,8 @@ class SequencePredictionHead:
     """
 
     main_input_name = "points"
+    precision: ClassVar[torch.dtype] = torch.float32
+    """The type in which points are scaled and densities computed."""
     config: Any
     device: Any
     __call__: Any
@@ -66,14 +68,14 @@ class SequencePredictionHead:
         # Tracing cannot ask for values, and a GPU would have to be waited for.
         if not torch.compiler.is_compiling() and points.device.type == "cpu" and not points.isfinite().all():
             raise ValueError("points hold NaN or infinite numbers: correct them, or mask them as padding")
-        size = self.config.point_size
+        points, size = points.to(torch.promote_types(points.dtype, self.precision)), self.config.point_size
         scaled = torch.cat(((points[..., :size] - self.config.shift) / self.config.scale, points[..., size:]), -1)
         return scaled if mask is None else scaled.masked_fill(~mask.unsqueeze(-1), 0.0)
 
     def point_losses(self, logits: Tensor, scaled: Tensor, with_pen: bool = True) -> Tensor:
-        """Return -ln p of each point (batch, seq), float32: of its coordinates, and of its pen."""
-        mixture, pen = self.distribution(logits.float())
-        losses = -mixture.log_density(scaled[..., : self.config.point_size].float())
+        """Return -ln p of each point (batch, seq), in `precision`: of its coordinates, and of its pen."""
+        mixture, pen = self.distribution(logits.to(self.precision))
+        losses = -mixture.log_density(scaled[..., : self.config.point_size].to(self.precision))
         return losses if pen is None or not with_pen else losses + _pen_losses(pen, scaled)
 
     def loss(
@@ -116,7 +118,7 @@ class SequencePredictionHead:
         if not self.config.quantization_step:
             raise ValueError("these data have no grid: set quantization_step, the distance of neighbouring values")
         logits, scaled, mask = self._read(points, attention_mask)
-        mixture, pen = self.distribution(logits.float())
+        mixture, pen = self.distribution(logits.to(self.precision))
         step = self.config.quantization_step / self.config.scale
         nats = -mixture.log_probability(scaled[..., : self.config.point_size], step)
         nats = nats if pen is None else nats + _pen_losses(pen, scaled)
@@ -153,11 +155,12 @@ class SequencePredictionHead:
                 cache = cache_of(self(points=points, use_cache=True))
             for _ in range(n):
                 # The distribution of a point does not depend on the point itself.
-                mixture, pen = self.distribution(self(points=anything, past_key_values=cache).logits.float())
+                mixture, pen = self.distribution(self(points=anything, past_key_values=cache).logits.to(self.precision))
                 drawn = mixture.draw(generator, temperature) * self.config.scale + self.config.shift
                 if pen is not None:
                     lifted = torch.bernoulli((pen / temperature).sigmoid(), generator=generator)
                     drawn = torch.cat((drawn, lifted.unsqueeze(-1)), -1)
+                drawn = drawn.to(anything.dtype)
                 found.append(drawn)
                 cache = cache_of(self(points=drawn, past_key_values=cache, use_cache=True))
         return torch.cat(found, 1)

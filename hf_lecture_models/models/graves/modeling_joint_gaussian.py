@@ -4,13 +4,20 @@
 Slide N s15 (Härdle and Simar, "Applied multivariate statistical analysis", as the slide cites it).
 
 With the coordinates x_t of the points p_t = (x_t, pen_t) of a sequence, and y_t = (p_{t-1}, ..., p_{t-m}), where points
-before the first are zeros, the pairs z_t = (x_t, y_t) are taken to be Gaussian,
+before the first are zeros, the pairs z_t = (y_t, x_t) are taken to be Gaussian,
 
     z ~ N(μ, Σ),  μ = mean(z),  Σ = mean((z - μ)(z - μ)ᵀ) + ridge I                          over all points
 
 and what is predicted is x given y, whose mean is the most probable x, too:
 
-    x | y ~ N(μ_1 + Σ_12 Σ_22^-1 (y - μ_2), Σ_11 - Σ_12 Σ_22^-1 Σ_21)
+    x | y ~ N(μ_x + Σ_xy Σ_yy^-1 (y - μ_y), Σ_xx - Σ_xy Σ_yy^-1 Σ_yx)
+
+The model has the lower triangular factor L of Σ = L Lᵀ in place of Σ. Its blocks A (y, y), B (x, y) and C (x, x) give
+
+    x | y ~ N(μ_x + B A^-1 (y - μ_y), C Cᵀ)
+
+and need no more digits than the numbers themselves, where Σ needs twice as many. L, μ and densities are float64, in a
+model that is loaded or cast to another type, too.
 
 m = 0 gives independent points. A pen has, beside that, one probability of being lifted, the same at every point: its
 share of all points.
@@ -22,7 +29,7 @@ Deviations:
 - To the pen's share, one point with each value is added, so that neither has probability 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import torch
@@ -39,32 +46,45 @@ from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGa
 
 
 class JointGaussian(nn.Module):
-    """μ and Σ of z = (x, y), and what follows from them for x given y."""
+    """μ and the factor L of Σ of z = (y, x), and what follows from them for x given y."""
+
+    mean: nn.Parameter
+    factor: nn.Parameter
+    pen_rate: nn.Parameter
 
     def __init__(self, config: JointGaussianConfig):
         super().__init__()
-        self.size, size = config.point_size, config.joint_size
-        self.mean = nn.Parameter(torch.zeros(size), requires_grad=False)
-        self.covariance = nn.Parameter(torch.eye(size), requires_grad=False)
-        self.pen_rate = nn.Parameter(torch.tensor(0.5), requires_grad=False)
+        size = config.joint_size
+        self.num_given = size - config.point_size
+        for name, start in (("mean", torch.zeros(size)), ("factor", torch.eye(size)), ("pen_rate", torch.tensor(0.5))):
+            self.register_parameter(name, nn.Parameter(start.double(), requires_grad=False))
 
     def draw_weights(self) -> None:
         """Start from standard normal numbers, and from a pen that is lifted every second time."""
         init.zeros_(self.mean)
-        init.copy_(self.covariance, torch.eye(len(self.mean), device=self.mean.device))
+        init.copy_(self.factor, torch.eye(len(self.mean), device=self.mean.device))
         init.constant_(self.pen_rate, 0.5)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        # Seen as integers, the numbers move to another device and are never cast.
+        return super()._apply(lambda tensor: fn(tensor.view(torch.int64)).view(tensor.dtype), recurse)
+
+    @property
+    def covariance(self) -> Tensor:
+        """Σ, float64."""
+        return self.factor @ self.factor.T
 
     def forward(self, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the mean of x given y (batch, seq, numbers of y), its covariance's factor, and the logit of the pen.
 
-        They are computed in float64; their shapes are (batch, seq, n), (n, n) and ().
+        They are float64; their shapes are (batch, seq, n), (n, n) and ().
         """
-        n, covariance = self.size, self.covariance.double()
-        both, given = covariance[:n, n:], covariance[n:, n:]
-        gain = torch.linalg.solve(given, both.T).T  # Σ_12 Σ_22^-1
-        first, rest = self.mean.double()[:n], self.mean.double()[n:]
-        factor = torch.linalg.cholesky(covariance[:n, :n] - gain @ both.T)
-        return first + (y.double() - rest) @ gain.T, factor, self.pen_rate.double().logit()
+        k = self.num_given
+        within, across = self.factor[:k, :k], self.factor[k:, :k]
+        away = (y - self.mean[:k]).flatten(0, 1)
+        standard = torch.linalg.solve_triangular(within.T, away, upper=True, left=False)  # rows of A^-1 (y - μ_y)
+        mean = self.mean[k:] + (standard @ across.T).unflatten(0, y.shape[:2])
+        return mean, self.factor[k:, k:], self.pen_rate.logit()
 
 
 class JointGaussianPreTrainedModel(LecturePreTrainedModel):
@@ -73,7 +93,6 @@ class JointGaussianPreTrainedModel(LecturePreTrainedModel):
     config: JointGaussianConfig
     main_input_name = "points"
     _is_stateful = True
-    _keep_in_fp32_modules_strict = {"joint"}
 
 
 class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPreTrainedModel):
@@ -84,6 +103,8 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
     >>> model.log_density(torch.tensor(points)).shape
     torch.Size([2, 4])
     """
+
+    precision = torch.float64
 
     def __init__(self, config: JointGaussianConfig):
         super().__init__(config)
@@ -121,7 +142,7 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
         y, before = previous_points(scaled, mask, before if last is None else last[0])
         mean, factor, pen = self.joint(y.flatten(2))
         repeated = (factor.flatten(), pen.expand(int(self.config.has_pen)))
-        logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1).float()
+        logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1)
         loss = None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch)
         cache = RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None
         return SequencePredictionOutput(loss, logits, cache)

@@ -152,7 +152,7 @@ class PointTests(ModelTests):
         mixture, pen = model.distribution(model(points=points[:, :1], past_key_values=cache).logits)
         best = mixture.log_weights.argmax(-1)[..., None, None].expand(-1, -1, 1, self.config().point_size)
         expected = mixture.means.gather(-2, best).squeeze(-2) * self.config().scale + self.config().shift
-        assert_close(cold[..., : self.config().point_size], expected, rtol=1e-3, atol=1e-2)
+        assert_close(cold[..., : self.config().point_size], expected.float(), rtol=1e-3, atol=1e-2)
         if pen is not None:
             assert torch.equal(cold[..., -1], (pen > 0).float())
         for options in ({"n": 0}, {"n": 1, "temperature": 0.0}, {"n": 1, "num_sequences": 0}):
@@ -267,42 +267,43 @@ class JointTests(PointTests):
 
     def reference(self, model, inputs):
         """Conditional means and factors, point by point."""
-        mean, covariance = model.joint.mean.double(), model.joint.covariance.double()
+        mean, covariance = model.joint.mean, model.joint.covariance
         n, points, rows = self.numbers, inputs["points"].double(), []
+        k = len(mean) - n
         scaled = torch.cat(((points[..., :n] - 0.5) / 2, points[..., n:]), -1)
         for own in scaled:
             before = torch.cat((torch.zeros(self.order, own.shape[1]), own)).double()
             for t in range(len(own)):
                 y = before[t : t + self.order].flip(0).flatten()
-                inverse = torch.linalg.inv(covariance[n:, n:])
-                conditional = mean[:n] + covariance[:n, n:] @ inverse @ (y - mean[n:])
-                factor = torch.linalg.cholesky(covariance[:n, :n] - covariance[:n, n:] @ inverse @ covariance[n:, :n])
-                pen = [model.joint.pen_rate.double().logit()[None]] if self.has_pen else []
+                inverse = torch.linalg.inv(covariance[:k, :k])
+                conditional = mean[k:] + covariance[k:, :k] @ inverse @ (y - mean[:k])
+                factor = torch.linalg.cholesky(covariance[k:, k:] - covariance[k:, :k] @ inverse @ covariance[:k, k:])
+                pen = [model.joint.pen_rate.logit()[None]] if self.has_pen else []
                 rows.append(torch.cat([conditional, factor.flatten(), *pen]))
-        return {"logits": torch.stack(rows).view(*points.shape[:2], -1).float()}
+        return {"logits": torch.stack(rows).view(*points.shape[:2], -1)}
 
 
 class TestJointGaussian(JointTests):
     def test_density_equals_scipys_conditional(self):
         """The joint log density of (x, y) minus the marginal one of y, in twenty contexts."""
         model = self.build()
-        mean, covariance = model.joint.mean.double().numpy(), model.joint.covariance.double().numpy()
+        mean, covariance = model.joint.mean.numpy(), model.joint.covariance.numpy()
         for seed in range(20):
             points = make_points((3,), 2, False, seed)["points"]
-            z = ((points.flip(1) - 0.5) / 2).flatten().double().numpy()
+            z = ((points[:, [1, 0, 2]] - 0.5) / 2).flatten().double().numpy()  # the newest of the two before, first
             joint = multivariate_normal(mean, covariance).logpdf(z)
-            marginal = multivariate_normal(mean[2:], covariance[2:, 2:]).logpdf(z[2:])
+            marginal = multivariate_normal(mean[:4], covariance[:4, :4]).logpdf(z[:4])
             assert_close(model.log_density(points)[0, 2].item(), joint - marginal, rtol=1e-4, atol=1e-3)
 
     def test_maximum_likelihood(self):
         """μ and Σ are those of all windows, with zeros before the first point."""
         model = self.build()
         padded = [torch.cat((torch.zeros(2, 2), (sequence - 0.5) / 2)) for sequence in self.sequences()]
-        windows = [own[t : t + 3].flip(0).flatten() for own in padded for t in range(10)]
+        windows = [own[[t + 1, t, t + 2]].flatten() for own in padded for t in range(10)]
         z = torch.stack(windows).double()
-        assert_close(model.joint.mean.double(), z.mean(0), rtol=0, atol=1e-5)
+        assert_close(model.joint.mean, z.mean(0), rtol=0, atol=1e-5)
         expected = torch.cov(z.T, correction=0) + 1e-3 * torch.eye(6)
-        assert_close(model.joint.covariance.double(), expected, rtol=0, atol=1e-5)
+        assert_close(model.joint.covariance, expected, rtol=0, atol=1e-5)
 
     def test_what_cannot_be_estimated_is_refused(self):
         fit = JointGaussianForSequencePrediction.fit
@@ -311,6 +312,71 @@ class TestJointGaussian(JointTests):
                 fit(sequences)
         with pytest.raises(ValueError, match="NaN or infinite"):
             fit([[[1.0], [math.nan]]])
+
+    @pytest.mark.parametrize("scale", [1.0, 100.0, 1e3, 1e5])
+    def test_ridge_survives(self, scale, tmp_path):
+        """Two numbers that are always the same have the covariance v 11ᵀ + r I, with the eigenvalues 2v + r and r.
+
+        The points are on the first eigenvector, so that their mean ln p is
+        -ln 2π - ½ ln((2v + r) r) - v / (2v + r), whatever the scale, and however the model is loaded.
+        """
+        once = torch.randn(100, 1, generator=torch.Generator().manual_seed(0)) * scale
+        points, r = once.expand(100, 2).contiguous(), 1e-6
+        v = once.double().var(correction=0).item()
+        expected = -math.log(2 * math.pi) - 0.5 * math.log((2 * v + r) * r) - v / (2 * v + r)
+        model = JointGaussianForSequencePrediction.fit([points], order=0, ridge=r)
+        model.save_pretrained(tmp_path)
+        load = self.auto_class.from_pretrained
+        models = [
+            model,
+            *(load(tmp_path, dtype=dtype) for dtype in ("auto", torch.float32, torch.bfloat16)),
+            load(tmp_path).half(),
+            load(tmp_path).to(torch.bfloat16),
+        ]
+        for own in models:
+            assert own.log_density(points[None]).mean().item() == pytest.approx(expected, abs=1e-5)
+            assert own.joint.factor.dtype == torch.float64
+            labels = torch.zeros(1, 100, dtype=torch.long)
+            assert own(points[None], labels=labels).loss.item() == pytest.approx(-expected, abs=1e-5)
+
+    @pytest.mark.parametrize("offset", [0.0, 1e4])
+    @pytest.mark.parametrize("size", [1.0, 100.0])
+    def test_nearly_singular_covariance_in_fifty_digits(self, size, offset):
+        """A sine is a straight line of two points before it. The equations, by mpmath."""
+        mpmath = pytest.importorskip("mpmath")
+        points = (offset + size * (torch.arange(60) / 5).sin()).float()[:, None]
+        order, ridge = 3, 1e-6
+        model = JointGaussianForSequencePrediction.fit([points], order=order, ridge=ridge)
+        padded = [0.0] * order + points[:, 0].tolist()
+        with mpmath.workdps(50):
+            z = [mpmath.matrix([padded[t - back] for back in (1, 2, 3, 0)]) for t in range(order, len(padded))]
+            mean = sum(z, mpmath.zeros(4, 1)) / len(z)
+            covariance = sum(((own - mean) * (own - mean).T for own in z), mpmath.zeros(4)) / len(z)
+            covariance += mpmath.mpf(ridge) * mpmath.eye(4)
+            inverse, across = covariance[:3, :3] ** -1, covariance[3, :3]
+            variance = covariance[3, 3] - (across * inverse * across.T)[0]
+            expected = []
+            for own in z:
+                residual = own[3] - mean[3] - (across * inverse * (own[:3] - mean[:3]))[0]
+                expected.append(float(-(residual**2 / variance + mpmath.log(2 * mpmath.pi * variance)) / 2))
+        found = model.log_density(points[None])[0]
+        assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-4)
+
+    def test_singular_covariance_is_refused(self):
+        fit, same = JointGaussianForSequencePrediction.fit, torch.randn(100, 1).expand(100, 2)
+        for points, ridge in ((torch.full((9, 1), 5.0), 0), (same, 0), (torch.full((9, 1), 1e20), 1e-6)):
+            with pytest.raises(ValueError, match=f"singular, with model.ridge {ridge}.*Give a larger model.ridge"):
+                fit([points], order=0, ridge=ridge)
+
+    def test_many_short_sequences_equal_one_estimate(self):
+        """Rows are decomposed in several portions."""
+        points = torch.randn(6000, 2, generator=torch.Generator().manual_seed(0)) + 3
+        parts, whole = (
+            JointGaussianForSequencePrediction.fit(sequences, order=0, ridge=0).joint
+            for sequences in (points.split(7), [points])
+        )
+        assert_close(parts.mean, whole.mean)
+        assert_close(parts.covariance, torch.cov(points.double().T, correction=0))
 
 
 class TestIndependentGaussian(JointTests):
@@ -322,7 +388,7 @@ class TestJointGaussianWithPen(JointTests):
     numbers, has_pen, order = 2, True, 1
 
     def test_rate_of_the_pen(self):
-        assert_close(self.build().joint.pen_rate.item(), 81 / 402)
+        assert_close(self.build().joint.pen_rate.item(), 81 / 402, rtol=1e-12, atol=0)
 
 
 def test_output_gradients_are_clipped():

@@ -463,9 +463,9 @@ def test_the_pipeline_takes_images_of_every_kind(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             captioner(image, **wrong)
     for wrong_array in (array.astype(float), array[None, None], array.reshape(2, 6, 12)):
-        with pytest.raises(ValueError, match="an array of shape .* is no image"):
+        with pytest.raises(ValueError, match="an array of shape .* cannot be an image"):
             captioner(wrong_array)
-    with pytest.raises(TypeError, match="takes paths, Pillow images and arrays"):
+    with pytest.raises(TypeError, match="is of type int; give a path, bytes, a Pillow image or an array"):
         captioner([3])
 
 

@@ -321,9 +321,17 @@ def test_grey_images_of_every_kind() -> None:
     color = image_module.fromarray(pixels)
     expected = torch.tensor(np.array(color.convert("L")))[None]
     kinds = [color, color.convert("RGBA"), color.convert("L"), pixels, np.moveaxis(pixels, 2, 0)]
-    for kind in [*kinds, np.array(color.convert("L"))[..., None], torch.from_numpy(pixels)]:
+    grey = np.array(color.convert("L"))
+    for kind in [*kinds, grey, grey[None], grey[..., None], torch.from_numpy(pixels), torch.from_numpy(grey), [grey]]:
         found = processor(kind, return_tensors="pt").pixel_values[0]
         assert (found.short() - expected.short()).abs().max() <= 1
-    # transformers before 5.23 looks for the axis of the channels itself, and is the first to refuse.
-    with pytest.raises(ValueError, match="an image of 4 channels; 1 or 3 are needed|Unable to infer channel dimension"):
+    with pytest.raises(ValueError, match="is an array of shape .* cannot be an image: .* an axis of 1 or 3 channels"):
         processor(np.zeros((4, 6, 5), dtype=np.uint8))
+    assert processor([grey, pixels], return_tensors="pt").pixel_values.shape == (2, 1, 6, 5)
+    wide = np.moveaxis(pixels[:5, :, :].astype(np.float32) * 9, 2, 0)  # numbers that need no rescaling, of any size
+    plain = GrayscaleImageProcessor(do_resize=False, do_normalize=False, do_rescale=False)
+    found = plain(wide, return_tensors="pt").pixel_values[0, 0]
+    torch.testing.assert_close(
+        found, torch.tensor(np.array([299, 587, 114]) @ wide.reshape(3, -1) / 1000).view(5, 5).float()
+    )
+    assert torch.equal(plain(wide[0], return_tensors="pt").pixel_values[0, 0], torch.tensor(wide[0]))
