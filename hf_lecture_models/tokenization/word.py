@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
@@ -185,12 +185,6 @@ class WordTokenizer(LectureTokenizer):
         spells = isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
         return spells or super()._is_own_model(model)
 
-    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        if self.unknown_words == "classes":
-            # The normalizer would replace an added word by its class, and all words of that class would get its id.
-            new_tokens = [_before_the_normalizer(token, special_tokens) for token in new_tokens]
-        return super()._add_tokens(new_tokens, special_tokens)
-
     @property
     def unknown_words(self) -> str:
         """How unknown words are encoded: "token", "classes" or "spelled", as for `train`, or "refused"."""
@@ -283,12 +277,6 @@ class WordTokenizer(LectureTokenizer):
                 self.backend_tokenizer.encode(word, add_special_tokens=False)
             except Exception:
                 raise UnknownWordError(word) from None
-
-
-def _before_the_normalizer(token: str | AddedToken, special: bool) -> AddedToken:
-    token = AddedToken(token, special=special) if isinstance(token, str) else token
-    sides = {name: getattr(token, name) for name in ("single_word", "lstrip", "rstrip", "special")}
-    return AddedToken(token.content, normalized=False, **sides)
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:
