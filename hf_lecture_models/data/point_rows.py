@@ -5,7 +5,6 @@ Rows have the column `points`, an array (points, numbers), and `given`, how many
 does not predict.
 """
 
-import gzip
 import hashlib
 import json
 import zipfile
@@ -20,6 +19,7 @@ from hf_lecture_models.data.files import DATA_FOLDER, find_file
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tokenization.corpus import read_texts
 
 SUNSPOTS, DIGITS = "statsmodels:sunspots", "scikit-learn:digits"
 """The names of data that other packages contain: 309 yearly numbers, and 1,797 images of 8 x 8 pixels."""
@@ -152,16 +152,12 @@ def _read_file(name: str, part: str) -> Sequence[Any]:
 
 
 def _read_lines(name: str, path: Path) -> Iterator[Any]:
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise ValueError(f"{name}, line {number} is no JSON: {error}") from None
-                yield row.get("points") if isinstance(row, dict) else row
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name} is damaged ({error}); restore it") from error
+    for number, line in enumerate(read_texts(path), 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {number} is no JSON: {error}") from None
+        yield row.get("points") if isinstance(row, dict) else row
 
 
 def _read_arrays(name: str, path: Path, key: str) -> list[np.ndarray]:

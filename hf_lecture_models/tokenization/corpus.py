@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
+_BYTE_ORDER_MARKS = re.compile(rb"\A(?:\xef\xbb\xbf)+")
 
 # They encode each distinct word, or what is encoded alone in its place, once.
 _BY_WORDS = (BpeTokenizer, CharTokenizer, UnigramTokenizer, WordPieceTokenizer)
@@ -81,7 +83,7 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
-    Only the line's end, `\n` or `\r\n`, is removed.
+    Only the line's end, `\n` or `\r\n`, and a byte order mark before the first line are removed.
 
     Args:
         keep_ends: leave the line's end where it is.
@@ -114,7 +116,10 @@ def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[b
                     f"{source}, line {number}: longer than {MAX_LINE_BYTES} bytes; give each text a line of its own, "
                     "or restore the file if it is damaged"
                 )
-            yield line
+            if number == 1:
+                line = _BYTE_ORDER_MARKS.sub(b"", line)
+            if line:
+                yield line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None
 

@@ -286,7 +286,7 @@ def _until_full(symbols: list[str], pieces: Iterator[str], size: int | None, pro
 def _read_tokens(path: str | os.PathLike[str], options: dict[str, Any]) -> list[str]:
     """Return the lines of a vocab.txt; every special token that the options do not set to None must be among them."""
     try:
-        tokens = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        tokens = Path(path).read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 ({error}); a vocab.txt is a text with one token per line") from None
     lines: dict[str, int] = {}
