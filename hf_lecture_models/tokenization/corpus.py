@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
@@ -80,6 +81,20 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
     return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
 
 
+def encode_training_texts(
+    tokenizer: Any, texts: Iterable[str], progress: bool = True, desc: str = "encoding"
+) -> EncodedCorpus:
+    """Encode texts to train on as `encode_corpus` does, without `<s>` and `</s>` around each of them.
+
+    >>> encode_training_texts(WordTokenizer.from_words(["the", "cat"]), ["<s> the cat </s>"])
+    EncodedCorpus(ids=array([1, 2], dtype=int32), lengths=array([2]))
+
+    Raises:
+        TypeError, ValueError: as `encode_corpus`; or `plain_texts`, which describes the marks.
+    """
+    return encode_corpus(tokenizer, plain_texts(texts, tokenizer), progress, desc)
+
+
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
@@ -94,6 +109,15 @@ def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterato
     """
     with _open(path) as file:
         yield from decode_lines(file, path, keep_ends)
+
+
+def read_training_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a file to train on, as `read_texts` does, without `<s>` and `</s>` around each of them.
+
+    Raises:
+        ValueError, OSError: as `read_texts`; or as `plain_texts`, and the line is named.
+    """
+    return iter(plain_texts(read_texts(path), where=lambda number: f"{path}, line {number + 1}"))
 
 
 def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:

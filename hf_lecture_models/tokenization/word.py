@@ -13,6 +13,7 @@ from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.splitting import (
     count_parts,
     flatten_ids,
@@ -125,7 +126,7 @@ class WordTokenizer(LectureTokenizer):
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
         counts: Counter[str] = Counter()
-        for index in index_chunks(texts, progress, desc="counting words"):
+        for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
             counts.update(index.count())
         words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
         if not words:

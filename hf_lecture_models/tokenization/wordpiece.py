@@ -29,6 +29,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.backend import LectureTokenizer, default_tokens
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likelihood_merges
 from hf_lecture_models.tokenization.merges import learn_merges
 from hf_lecture_models.tokenization.splitting import (
@@ -234,7 +235,7 @@ def _splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
 
 def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Counter[str]:
     """Count the words between white space and punctuation, without those that are too long for encoding."""
-    counts = count_parts(count_words(texts, _index_words, progress), _splitter(backend))
+    counts = count_parts(count_words(plain_texts(texts), _index_words, progress), _splitter(backend))
     return Counter({word: count for word, count in counts.items() if len(word) <= _MAX_CHARACTERS})
 
 
