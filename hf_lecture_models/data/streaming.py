@@ -63,7 +63,7 @@ def streamed_lines(rows: Iterable[Mapping[str, Any]], column: str, tokenizer: An
     """Yield the texts of streamed rows without `<s>` and `</s>` around each of them; see `plain_texts`.
 
     Raises:
-        ValueError: a value is no text; or as `plain_texts`. The message names the row.
+        ValueError: a value is not a str; or as `plain_texts`. The message names the row.
     """
 
     def name(number: int) -> str:

@@ -155,7 +155,7 @@ def score_texts(
     Args:
         model: any causal language model of transformers.
         tokenizer: its tokenizer, with an end of text, which also begins texts if the tokenizer lacks `<s>`.
-        texts: the texts; one may be empty. `<s>` and `</s>` around a text are its bounds, and no part of it.
+        texts: the texts; one may be empty. `<s>` and `</s>` around a text are its bounds and are left out.
         probability: "terminated" counts `</s>`, "prefix" leaves it out.
         batch_size: the most texts per batch; batches are smaller if the logits would not fit.
 

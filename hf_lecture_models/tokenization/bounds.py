@@ -2,7 +2,7 @@
 """The marks that some corpora write around their texts: `<s> the cat </s>`, and padding.
 
 CMUSphinx and IRSTLM ask for this form. SRILM reads the marks as the bounds that it adds to other texts, and so does
-this package; KenLM refuses them. `<pad>` at either end, as rows that were padded and decoded have it, is no text.
+this package; KenLM refuses them. `<pad>` at either end, as rows that were padded and decoded have it, is left out.
 """
 
 from __future__ import annotations
@@ -41,6 +41,13 @@ class TextBounds:
         self.pads = tuple(pad for pad in pads if pad not in (*begins, *ends))
         self.own = {*chain(*own)}
         self.all = {*begins, *ends, *self.pads}
+
+    def may_be_in(self, text: str) -> bool:
+        """Return whether a mark is anywhere in the text, even as a part of a word; this is fast."""
+        for mark in self.all:  # noqa: SIM110  (`any` takes three times as long)
+            if mark in text:
+                return True
+        return False
 
     def split(self, text: str) -> tuple[bool, str, bool]:
         """Return whether a mark begins the text, what is between the marks, and whether a mark ends it."""
@@ -118,13 +125,15 @@ class _PlainTexts:
             if not isinstance(text, str):
                 yield text  # which the tokenizer refuses
                 continue
-            is_begun, inside, is_ended = bounds.split(text if number else text.lstrip("\ufeff"))
-            found = (is_begun, is_ended)
-            if any(found) or inside.strip(_SPACES):
-                expected = expected or found
-                if found != expected:
+            found, inside = (False, False), text if number else text.lstrip("\ufeff")
+            if has_marks := bounds.may_be_in(inside):
+                is_begun, inside, is_ended = bounds.split(inside)
+                found = (is_begun, is_ended)
+            if found != expected and (any(found) or inside.strip(_SPACES)):
+                if expected is not None:
                     raise _mixed(self._where(number), found, expected)
-            if mark := _mark_inside(inside, bounds.all if any(found) else refused):
+                expected = found
+            if has_marks and (mark := _mark_inside(inside, bounds.all if any(found) else refused)):
                 raise _inside(self._where(number), mark)
             yield inside
 
@@ -154,8 +163,6 @@ def _is_closed(tokenizer: Any) -> bool:
 
 
 def _mark_inside(text: str, marks: set[str]) -> str | None:
-    if not any(mark in text for mark in marks):
-        return None
     return next((word for word in split_words(text) if word in marks), None)
 
 
@@ -183,6 +190,6 @@ def _mixed(where: str, found: tuple[bool, bool], expected: tuple[bool, bool]) ->
 
 def _inside(where: str, mark: str) -> ValueError:
     return ValueError(
-        f"{where} has {mark} inside, which marks where texts begin or end and is no word; give each text a line of its "
+        f"{where} has {mark} inside, which is a mark of a text's bounds and not a word; give each text a line of its "
         "own, or take the mark out"
     )
