@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from hf_lecture_models.analysis.neighbours import Neighbour, embedding_table, special_ids
 from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.splitting import split_words
 
 # Number of questions that are answered at once.
 _QUESTIONS = 512
@@ -90,7 +91,7 @@ def read_analogies(path: str | os.PathLike[str]) -> dict[str, list[tuple[str, st
     sections: dict[str, list[tuple[str, str, str, str]]] = {}
     questions = sections.setdefault("", [])
     for number, line in enumerate(read_texts(path), start=1):
-        words = line.split()
+        words = split_words(line)
         if line.startswith(":"):
             questions = sections.setdefault(line[1:].strip(), [])
         elif len(words) == 4:

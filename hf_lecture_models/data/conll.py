@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.splitting import split_words
 
 CONLL_SUFFIXES = (".conllu", ".conll")
 _CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -82,4 +83,4 @@ class ConllTable:
             raise ValueError(f"{place}: there is no word in front of its tag")
 
     def _split(self, line: str) -> list[str]:
-        return line.split("\t") if self.is_conll_u or "\t" in line else line.split()
+        return line.split("\t") if self.is_conll_u or "\t" in line else split_words(line)

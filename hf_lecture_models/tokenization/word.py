@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -278,6 +280,18 @@ class WordTokenizer(LectureTokenizer):
                 self.backend_tokenizer.encode(word, add_special_tokens=False)
             except Exception:
                 raise UnknownWordError(word) from None
+
+
+def tokenizer_of_file(words: list[str], unk_token: str | None, path: str | os.PathLike[str]) -> WordTokenizer:
+    """Return the tokenizer of the words of a file; warn of those that it never finds in a text."""
+    lost = [word for word in words if split_words(word) != [word]]
+    if lost:
+        warnings.warn(
+            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
+            "so that it never finds them",
+            stacklevel=3,
+        )
+    return WordTokenizer.from_words(words, unk_token=unk_token)
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:

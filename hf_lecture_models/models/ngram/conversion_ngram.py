@@ -33,7 +33,7 @@ from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile
 from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import read_tries
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer, tokenizer_of_file
 
 _Path = str | os.PathLike[str]
 _MARKS = (UNKNOWN, BEGIN, END, PADDING)
@@ -70,7 +70,7 @@ def from_arpa(
     else:
         words, of_words = _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
-    tokenizer = _tokenizer_of(words[1:-3] if unknown else words[:-3], unknown, path)
+    tokenizer = tokenizer_of_file(words[1:-3] if unknown else words[:-3], unknown, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
     return cls.from_tables(tables, config, of_words), tokenizer
 
@@ -101,20 +101,9 @@ def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausal
     with KenlmFile(path) as file:
         words, tables = (read_hashes if file.type == PROBING else read_tries)(file)
         hashed = file.type == PROBING
-    tokenizer = _tokenizer_of(words[1:-3], UNKNOWN, path)
+    tokenizer = tokenizer_of_file(words[1:-3], UNKNOWN, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
     return cls.from_tables(tables, config), tokenizer
-
-
-def _tokenizer_of(words: list[str], unknown: str | None, path: _Path) -> WordTokenizer:
-    lost = [word for word in words if word.split() != [word]]
-    if lost:
-        warnings.warn(
-            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
-            "so that it never finds them",
-            stacklevel=3,
-        )
-    return WordTokenizer.from_words(words, unk_token=unknown)
 
 
 def _warn_of_classes(words: list[str], path: _Path) -> None:
