@@ -65,7 +65,7 @@ def fit(
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
-        ValueError: an argument is impossible or missing, no text has `order` words, no ends are marked, or marks are mixed.
+        ValueError: an argument is wrong or missing, no text has `order` words, no ends are marked, or marks are mixed.
         OSError, ImportError: a file cannot be read; out of core, the disk is full, or the engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
