@@ -23,7 +23,6 @@ from hf_lecture_models.tokenization import (
     BpeTokenizer,
     ByteTokenizer,
     CharTokenizer,
-    ElmoTokenizer,
     UnigramTokenizer,
     WordPieceTokenizer,
     WordTokenizer,
@@ -101,7 +100,6 @@ def test_every_reader_of_training_texts(form: str, tmp_path: Path) -> None:
             encode_documents(WORDS, marked, rule).starts.tolist()
             == encode_documents(WORDS, PLAIN, rule).starts.tolist()
         )
-    assert ElmoTokenizer.train(marked).words == ElmoTokenizer.train(PLAIN).words
 
 
 def test_out_of_core(tmp_path: Path) -> None:
