@@ -234,11 +234,11 @@ def convert_from_file(path: _Path, folder: _Path) -> list[int]:
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
-    return model.config.sizes
+    return model.config.ngram_counts
 
 
 def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the sizes.
+    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the file's counts.
 
     The classes of a class-based model are written beside it, as NAME.classes.
     """
@@ -248,7 +248,7 @@ def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
     else:
         model = NGramForCausalLM.from_pretrained(source)
         save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
-    return model.config.sizes
+    return model.config.ngram_counts
 
 
 def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:

@@ -214,3 +214,17 @@ def test_folders_and_files_are_converted(arpa, tmp_path):
     assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [8, 8, 5]
     assert read_arpa(tmp_path / "again.arpa.gz")[0] == read_arpa(arpa)[0]
     assert_same_tables(read_arpa(arpa)[1], read_arpa(tmp_path / "again.arpa.gz")[1])
+
+
+@pytest.mark.parametrize("classes", [None, 2])
+def test_counts_are_those_of_the_arpa_file(tmp_path, classes):
+    """`<pad>` is in the tables, and is not counted."""
+    texts = ["the cat sat", "the dog sat", "a dog ran"]
+    for tokenizer in (WordTokenizer.train(texts), WordTokenizer.train(texts, pad_token=None)):
+        model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", classes=classes, progress=False)
+        model.save_pretrained(tmp_path / "folder")
+        tokenizer.save_pretrained(tmp_path / "folder")
+        counts = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
+        lines = (tmp_path / "lm.arpa").read_text(encoding="utf-8").splitlines()
+        assert lines[1:3] == [f"ngram {n}={count}" for n, count in enumerate(counts, 1)]
+        assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == counts
