@@ -103,5 +103,9 @@ def _streamed_texts(paths: Sequence[Path], names: Sequence[str], column: str) ->
             table = TextTable(path, name)
             place = table.column_names.index(column)
             texts = (fields[place] for _, fields in table.rows())
-        for text in plain_texts(texts, where=lambda number, name=name: f"{name}, row {number + 1}"):
+
+        def where(number: int, name: str = name) -> str:
+            return f"{name}, row {number + 1}"
+
+        for text in plain_texts(texts, where=where):
             yield {column: text}
