@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> None:
     to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
-    sizes = ", ".join(f"{size:,}" for size in model.config.table_sizes or [])
+    sizes = ", ".join(f"{size:,}" for size in model.config.ngram_counts)
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
     facts = measure(recipe, fitted, *to_measure)
     with staged_folder(recipe.output_dir) as folder:

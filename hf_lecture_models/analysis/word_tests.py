@@ -20,6 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.analysis.neighbours import Neighbour, embedding_table, special_ids
+from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.splitting import split_words
 
 # Number of questions that are answered at once.
 _QUESTIONS = 512
@@ -64,18 +66,18 @@ def read_word_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str, float]
     """Return the rows of a tab-separated file of two words and a number; a first line without a number is a heading.
 
     Raises:
-        ValueError: another line is not two words and a number.
+        ValueError: another line is not two words and a number, or as `read_texts`.
         OSError: the file cannot be read.
     """
     pairs = []
-    with open(path, encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
-            try:
-                first, second, score = row
-                pairs.append((first, second, float(score)))
-            except ValueError:
-                if number > 1:
-                    raise ValueError(f"{path}, line {number}: {row} is not two words and a number") from None
+    rows = csv.reader(read_texts(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    for number, row in enumerate(rows, start=1):
+        try:
+            first, second, score = row
+            pairs.append((first, second, float(score)))
+        except ValueError:
+            if number > 1:
+                raise ValueError(f"{path}, line {number}: {row} is not two words and a number") from None
     return pairs
 
 
@@ -83,20 +85,19 @@ def read_analogies(path: str | os.PathLike[str]) -> dict[str, list[tuple[str, st
     """Return the questions of a file like questions-words.txt by section: four words a line, `: name` begins a section.
 
     Raises:
-        ValueError: a line does not have four words.
+        ValueError: a line does not have four words, or as `read_texts`.
         OSError: the file cannot be read.
     """
     sections: dict[str, list[tuple[str, str, str, str]]] = {}
     questions = sections.setdefault("", [])
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            words = line.split()
-            if line.startswith(":"):
-                questions = sections.setdefault(line[1:].strip(), [])
-            elif len(words) == 4:
-                questions.append((words[0], words[1], words[2], words[3]))
-            elif words:
-                raise ValueError(f"{path}, line {number}: {len(words)} words, but a question has four")
+    for number, line in enumerate(read_texts(path), start=1):
+        words = split_words(line)
+        if line.startswith(":"):
+            questions = sections.setdefault(line[1:].strip(), [])
+        elif len(words) == 4:
+            questions.append((words[0], words[1], words[2], words[3]))
+        elif words:
+            raise ValueError(f"{path}, line {number}: {len(words)} words, but a question has four")
     return {name: found for name, found in sections.items() if found}
 
 

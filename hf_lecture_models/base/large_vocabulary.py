@@ -103,7 +103,8 @@ class CountedOutputLayer:
         """Set how often each token is a target in the training text; once, before training.
 
         Args:
-            counts: (tokens,), integers of at least 0, not all 0. Those of `config.special_ids` count as 0.
+            counts: (tokens,), integers of at least 0, not all 0. Those of `config.special_ids`, and of `<pad>` in a
+                language model, count as 0.
 
         Raises:
             ValueError: wrong counts, an output layer that takes none, or one that has some: its weights depend on them.
@@ -123,10 +124,13 @@ class CountedOutputLayer:
                 "at least 0, one for each word of the output layer"
             )
         counts = counts.clone()
-        counts[getattr(self.config, "special_ids", [])] = 0
+        counts[self._never_targets()] = 0
         if not bool(counts.any()):
             raise ValueError("all token counts are 0; count the targets of the training text")
         layer.set_token_counts(counts)
+
+    def _never_targets(self) -> list[int]:
+        return getattr(self.config, "special_ids", [])
 
 
 class LargeVocabularyLM(CountedOutputLayer):
@@ -154,6 +158,11 @@ class LargeVocabularyLM(CountedOutputLayer):
                 "output_layer='softmax'"
             )
         super().prepare_labels(batch, smoothed)  # type: ignore[misc]
+
+    def _never_targets(self) -> list[int]:
+        # Padded rows would make it the most frequent token; some models end texts with it, and predict it then.
+        pad, eos = self.config.pad_token_id, self.config.eos_token_id
+        return [] if pad is None or pad in (eos if isinstance(eos, list) else [eos]) else [pad]
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
         """Resize the vocabulary, as transformers does; refused for an output layer that is built on token counts."""

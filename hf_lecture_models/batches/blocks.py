@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.corpus import encode_training_texts
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
@@ -22,7 +22,7 @@ def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -
         (tokens,) int32 ids, and (texts,) int64, the place of each text's `<s>`.
 
     Raises:
-        ValueError: the tokenizer has no `<s>` or no `</s>`, or one token for both.
+        ValueError: the tokenizer has no `<s>` or no `</s>`, or one token for both; or as `encode_training_texts`.
     """
     begin, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     if begin is None or end is None or begin == end:
@@ -30,7 +30,7 @@ def token_stream(tokenizer: Any, texts: Iterable[str], progress: bool = False) -
             f"the tokenizer's bos_token_id is {begin} and its eos_token_id {end}; training needs two tokens, "
             "one to begin a text with and one to predict at its end"
         )
-    corpus = encode_corpus(tokenizer, texts, progress=progress)
+    corpus = encode_training_texts(tokenizer, texts, progress=progress)
     lengths = np.asarray(corpus.lengths, dtype=np.int64)
     ends = np.cumsum(lengths + 2) - 1
     starts = ends - lengths - 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
 RULES = {
@@ -53,8 +54,9 @@ def encode_documents(tokenizer: Any, texts: Sequence[str], rule: str) -> Documen
         rule: one of `RULES`.
 
     Raises:
-        ValueError: there is no such rule; or as `encode_corpus`.
+        ValueError: there is no such rule; or as `encode_training_texts`.
     """
+    texts = list(plain_texts(texts, tokenizer))
     corpus = encode_corpus(tokenizer, texts)
     ends = np.cumsum(corpus.lengths)
     starts = np.append(0, ends)[:-1][document_starts(texts, rule)]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.batches.blocks import make_labels, token_stream
+from hf_lecture_models.data.streaming import streamed_lines
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 _TEXTS_AT_ONCE = 256
@@ -59,12 +60,12 @@ class StreamedBlocks(Batches):
 
     def _read(self) -> np.ndarray:
         if self.texts is None:
-            self.texts = (row[self.text_column] for row in self.dataset)
+            self.texts = streamed_lines(self.dataset, self.text_column, self.tokenizer)
         texts = list(islice(self.texts, _TEXTS_AT_ONCE))
         if not texts:
             self.epoch += 1
             self.dataset.set_epoch(self.epoch)
-            self.texts = (row[self.text_column] for row in self.dataset)
+            self.texts = streamed_lines(self.dataset, self.text_column, self.tokenizer)
             texts = list(islice(self.texts, 1))
         if not texts:
             raise ValueError("the streamed data set holds no text; check its files and text_column")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.corpus import read_training_lines
 
 # Fewer lines cannot be split into ten parts.
 MIN_LINES, MAX_BYTES = 10, 2**28
@@ -78,12 +78,11 @@ def _read_lines(files: Sequence[str], max_lines: int | None) -> tuple[list[str],
     cut = False
     for file in files:
         kept = 0
-        for number, line in enumerate(read_texts(file)):
+        for text in read_training_lines(file):
             if kept == max_lines:
                 cut = True
                 break
-            text = line.removeprefix("\ufeff") if number == 0 else line
-            size += len(line.encode())
+            size += len(text.encode())
             if size > MAX_BYTES:
                 raise ValueError(
                     f"{file} goes beyond {MAX_BYTES / 2**20:,.0f} MiB of text, and the ladder holds it in memory; "

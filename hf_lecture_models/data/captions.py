@@ -135,7 +135,8 @@ def read_captions(recipe: CaptionsRecipe, part: str) -> Rows | None:
     rows = with_validation_share(recipe, part, lambda part: _read_part(recipe, part))
     if rows is None:
         return None
-    for index, text in enumerate(rows.texts("text")):
+    rows.columns["text"] = rows.plain_texts("text")
+    for index, text in enumerate(rows.columns["text"]):
         if not text.strip():
             raise ValueError(f"{where(rows, index)} has an empty caption; write one, or leave the image out")
     return rows

@@ -9,6 +9,7 @@ from itertools import chain, groupby, takewhile
 
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.splitting import split_words
 
 CONLL_SUFFIXES = (".conllu", ".conll")
 _CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -119,7 +120,7 @@ class ConllTable:
             raise ValueError(f"{place}: there is no word in front of its tag")
 
     def _split(self, line: str) -> list[str]:
-        return line.split("\t") if self.is_conll_u or "\t" in line else line.split()
+        return line.split("\t") if self.is_conll_u or "\t" in line else split_words(line)
 
 
 def _begins_with_sign(numbered: Line) -> bool:

@@ -180,7 +180,7 @@ def _read_lines(name: str, path: Path) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line.removeprefix("\ufeff") if number == 1 else line)
+            row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{name}, line {number} is no JSON: {error}") from None
         yield row.get("points") if isinstance(row, dict) else row

@@ -17,6 +17,7 @@ from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.data.squad import read_squad_json
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 
 
@@ -91,18 +92,20 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
 def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
     """Return the texts of a part of the recipe's data; None if it names none for the part. Training texts are required.
 
+    `<s>` and `</s>` around every text are left out; see `plain_texts`.
+
     Raises:
-        ValueError, OSError: as `read_rows`.
+        ValueError, OSError: as `read_rows` and `plain_texts`.
     """
     texts, files = getattr(recipe, f"{part}_texts", ()), getattr(recipe, f"{part}_files")
     split = getattr(recipe, f"{part}_split")
     if texts and not recipe.columns:
         check_one_source(recipe, texts, files, split)
-        return list(texts)
+        return list(plain_texts(texts, where=lambda number: f"{part}_texts, text {number + 1}"))
     if part != "train" and not (texts or files or (recipe.dataset_name and split)):
         return None
     rows = read_rows(recipe, part)
-    return None if rows is None else rows.texts("text")
+    return None if rows is None else rows.plain_texts("text")
 
 
 class _Table:

@@ -4,6 +4,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+from hf_lecture_models.tokenization.bounds import plain_texts
+
 UNLABELLED = "rows without labels are for the verb predict, or predict_files and predict_split of a recipe"
 """The advice for rows that cannot be measured."""
 
@@ -72,3 +74,22 @@ class Rows(Sequence[dict[str, Any]]):
             if not isinstance(value, str):
                 raise ValueError(f"{self.where(index)}: {column} is {value!r}, no text")
         return values
+
+    def plain_texts(self, column: str) -> list[str]:
+        """Return the values of a column of texts without `<s>` and `</s>`, which each file has around all or none.
+
+        >>> Rows({"text": ["<s> a cat </s>", "<s> a dog </s>", "a bird"]}, [("a", 2), ("b", 1)]).plain_texts("text")
+        ['a cat', 'a dog', 'a bird']
+
+        Raises:
+            ValueError: as `texts`; or as `tokenization.bounds.plain_texts`, and the row is named.
+        """
+        texts, found = self.texts(column), list[str]()
+        for _, length in self.sources:
+            start = len(found)
+
+            def where(number: int, start: int = start) -> str:
+                return self.where(start + number)
+
+            found += plain_texts(texts[start : start + length], where=where)
+        return found

@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Texts that are read while a run trains on them, because they do not fit into memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from hf_lecture_models.data.files import BUILDERS, SUFFIXES, find_file
 from hf_lecture_models.data.reading import check_one_source, missing_column, open_table, read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import SplitTexts
 
@@ -55,10 +56,26 @@ class _StreamedTexts:
         self._rows, self._column = stream_texts(recipe), recipe.text_column
 
     def __iter__(self) -> Iterator[str]:
-        for index, row in enumerate(self._rows):
-            if not isinstance(text := row[self._column], str):
-                raise ValueError(f"the training data, row {index + 1}: {self._column} is {text!r}, no text")
+        return streamed_lines(self._rows, self._column)
+
+
+def streamed_lines(rows: Iterable[Mapping[str, Any]], column: str, tokenizer: Any = None) -> Iterator[str]:
+    """Yield the texts of streamed rows without `<s>` and `</s>` around each of them; see `plain_texts`.
+
+    Raises:
+        ValueError: a value is not a str; or as `plain_texts`. The message names the row.
+    """
+
+    def name(number: int) -> str:
+        return f"the training data, row {number + 1}"
+
+    def read() -> Iterator[str]:
+        for number, row in enumerate(rows):
+            if not isinstance(text := row[column], str):
+                raise ValueError(f"{name(number)}: {column} is {text!r}, no text")
             yield text
+
+    return iter(plain_texts(read(), tokenizer, name))
 
 
 def _stream_files(recipe: TextsRecipe) -> Any:
@@ -86,5 +103,9 @@ def _streamed_texts(paths: Sequence[Path], names: Sequence[str], column: str) ->
             table = TextTable(path, name)
             place = table.column_names.index(column)
             texts = (fields[place] for _, fields in table.rows())
-        for text in texts:
+
+        def where(number: int, name: str = name) -> str:
+            return f"{name}, row {number + 1}"
+
+        for text in plain_texts(texts, where=where):
             yield {column: text}

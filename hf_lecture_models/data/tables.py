@@ -17,7 +17,6 @@ _FIXES = {
     ".tsv": "part columns by one tab, and write none within a field",
     ".csv": "put a field that holds a comma into quotation marks",
 }
-_BYTE_ORDER_MARK = "\ufeff"
 
 Row = tuple[int, list[str]]
 """The number of a row's first line, and its fields."""
@@ -123,14 +122,13 @@ def read_tab_separated(path: Path) -> Iterator[Row]:
     """Yield the lines of a `.tsv` file that are not blank, the first one too, as rows of any number of fields."""
     for number, line in enumerate(read_texts(path), start=1):
         if line.strip(" "):
-            yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split("\t")
+            yield number, line.split("\t")
 
 
 def _quoted(path: Path, name: str) -> Iterator[Row]:
     # The module's limit for fields holds for the whole process; here the length of lines is limited already.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    lines = read_texts(path, keep_ends=True)
-    reader = csv.reader(_without_mark(lines), strict=True)
+    reader = csv.reader(read_texts(path, keep_ends=True), strict=True)
     while True:
         number = reader.line_num + 1
         try:
@@ -144,11 +142,6 @@ def _quoted(path: Path, name: str) -> Iterator[Row]:
         # A line of one empty field in quotation marks is not blank.
         if fields and (len(fields) > 1 or not fields[0] or fields[0].strip(" ")):
             yield number, fields
-
-
-def _without_mark(lines: Iterator[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        yield line if number else line.removeprefix(_BYTE_ORDER_MARK)
 
 
 def _counted(number: int, noun: str) -> str:

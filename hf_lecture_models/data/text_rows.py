@@ -20,7 +20,6 @@ CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 1 << 23
 """About the most characters of a chunk of lines or rows of a table."""
 _JSON_SUFFIXES = (".json", ".jsonl")
-_BYTE_ORDER_MARK = "\ufeff"
 
 LineReader = Callable[[str], Iterable[list[str]]]
 
@@ -148,7 +147,7 @@ def _json_rows(name: str, chunks: Iterable[list[str]], column: str) -> Iterator[
             number += 1
             if not line.strip():
                 continue
-            row = _parse_row(f"{source}, line {number}", line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
+            row = _parse_row(f"{source}, line {number}", line)
             fields |= dict.fromkeys(row)
             texts.append(_checked_text(row.get(column), f"{source}, line {number}", column))
             rows.append(line)
@@ -252,7 +251,10 @@ def _read_folder(name: str, split: str) -> Iterator[Any]:
         if is_one or is_several:
             data = datasets.load_from_disk(name)
         else:
-            data = datasets.load_dataset(str(Path(name).absolute()), streaming=True)
+            builder = datasets.load_dataset_builder(str(Path(name).absolute()))
+            if builder.name == "text":
+                builder.config.encoding = "utf-8-sig"  # without a byte order mark, as other files are read
+            data = builder.as_streaming_dataset()
         chosen = data if is_one else data.get(split)
         if chosen is not None:
             yield from chosen.with_format("arrow").iter(batch_size=CHUNK_ROWS)

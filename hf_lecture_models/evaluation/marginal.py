@@ -29,6 +29,7 @@ from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, checked, rows_at_once, score_rows
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
@@ -109,6 +110,7 @@ def score_marginal(
     """
     _check(tokenizer, batch_size, samples)
     end = next(iter(end_ids(tokenizer, probability)), None)
+    texts = strip_bounds(texts, tokenizer)
     encoded = encode_texts(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     with evaluation_mode(model), torch.no_grad():

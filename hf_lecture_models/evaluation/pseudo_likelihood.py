@@ -18,6 +18,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.scoring import TextScore, checked, impossible_score, rows_at_once, text_score
+from hf_lecture_models.tokenization.bounds import strip_bounds
 
 
 def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64) -> list[TextScore]:
@@ -47,7 +48,7 @@ def pseudo_log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], bat
     check_tokenizer(model, tokenizer)
     scores = []
     with evaluation_mode(model), torch.no_grad():
-        for encoded in encode_texts(tokenizer, texts):
+        for encoded in encode_texts(tokenizer, strip_bounds(texts, tokenizer)):
             if not encoded.possible:
                 scores.append(impossible_score(encoded))
                 continue

@@ -23,6 +23,7 @@ from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.splitting import split_rows
 
 # At most so many logits are computed at once (float32: 64 MB, and as much again in the softmax).
@@ -154,7 +155,7 @@ def score_texts(
     Args:
         model: any causal language model of transformers.
         tokenizer: its tokenizer, with an end of text, which also begins texts if the tokenizer lacks `<s>`.
-        texts: the texts; one may be empty.
+        texts: the texts; one may be empty. `<s>` and `</s>` around a text are its bounds and are left out.
         probability: "terminated" counts `</s>`, "prefix" leaves it out.
         batch_size: the most texts per batch; batches are smaller if the logits would not fit.
 
@@ -236,7 +237,7 @@ def encode_stream(
     Raises:
         ValueError: the tokenizer has no end of text, or `probability` is unknown.
     """
-    encoded = encode_texts(tokenizer, texts)
+    encoded = encode_texts(tokenizer, strip_bounds(texts, tokenizer))
     stream, lengths = _with_ends(encoded, start_token_id(tokenizer), end_ids(tokenizer, probability))
     predicted = np.ones(len(stream), bool)
     predicted[np.cumsum(lengths) - lengths] = False

@@ -76,7 +76,7 @@ def read_crows_pairs(path: str | Path) -> list[SentencePair]:
         ValueError: it is empty, lacks a column, or has a damaged row; file and line are named.
     """
     lines = read_texts(path, keep_ends=True)
-    head = next(lines, "").removeprefix("\ufeff")
+    head = next(lines, "")
     separator = "\t" if "\t" in head else ","
     names = next(csv.reader([head], delimiter=separator), [])
     # A quoted sentence may go on in the next line.

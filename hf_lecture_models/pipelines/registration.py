@@ -57,18 +57,34 @@ def register_pipelines() -> None:
 
 
 def _refuse_rows_of_characters() -> None:
-    """Let transformers' token-classification refuse `ElmoTokenizer`, with which it would fail in its own code."""
+    """Let transformers' token-classification refuse `ElmoTokenizer`, with which it would fail in its own code.
+
+    For `aggregation_strategy="first"`, "average" and "max" it would advise "simple", which fails too.
+    """
+    sanitize: Any = TokenClassificationPipeline._sanitize_parameters
     preprocess: Any = TokenClassificationPipeline.preprocess
 
-    @wraps(preprocess)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(self.tokenizer, ElmoTokenizer):
+    def refuse(pipeline: Any) -> None:
+        if isinstance(pipeline.tokenizer, ElmoTokenizer):
             raise ValueError(
                 "token-classification asks for one number per token, and a word of ElmoTokenizer is a row of them: tag "
                 "by `hf-lecture predict MODEL`, with --aggregate for entities, or by the model itself"
             )
+
+    @wraps(sanitize)
+    def sanitized(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return sanitize(self, *args, **kwargs)
+        except ValueError:
+            refuse(self)
+            raise
+
+    @wraps(preprocess)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse(self)
         return preprocess(self, *args, **kwargs)
 
+    setattr(TokenClassificationPipeline, "_sanitize_parameters", sanitized)  # noqa: B010
     setattr(TokenClassificationPipeline, "preprocess", checked)  # noqa: B010
 
 

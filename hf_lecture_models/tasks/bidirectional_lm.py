@@ -25,6 +25,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.factories import load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.texts import TextsTask, perplexity
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 _EVALUATION_ROWS = 32
@@ -134,7 +135,7 @@ class NumberedRows:
         index: dict[str, int] = {}
         rows = [
             [index.setdefault(word, len(index)) for word in tokenizer.tokenize(text, add_special_tokens=True)]
-            for text in texts
+            for text in plain_texts(texts, tokenizer)
         ]
         if not rows:
             raise ValueError("there is no text; check files and columns")

@@ -22,7 +22,7 @@ from hf_lecture_models.batches.tokens import text_spans
 from hf_lecture_models.data.fingerprint import fingerprint_files
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
-from hf_lecture_models.data.streaming import stream_texts
+from hf_lecture_models.data.streaming import stream_texts, streamed_lines
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.io.recipe import setting
@@ -107,7 +107,7 @@ class CausalLM(TextsTask[CausalLMRecipe]):
 
     def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
         """Return the tokenizer."""
-        return tokenizer_for(recipe, (row[recipe.text_column] for row in data) if recipe.streaming else data)
+        return tokenizer_for(recipe, streamed_lines(data, recipe.text_column) if recipe.streaming else data)
 
     def model(self, recipe: CausalLMRecipe, processor: Any, data: Any) -> Any:
         """Return the language model; a checkpoint must hold a causal language model with all of its weights."""

@@ -20,8 +20,8 @@ class ImageLines:
     line_form: ClassVar[LineForm | None] = LineForm("paths of images", {"image": str})
 
     def read_line(self, text: str) -> dict[str, Any]:
-        """Return the path of an image as a field, without a byte order mark."""
-        return {"image": text.removeprefix("\ufeff").strip()}
+        """Return the path of an image as a field."""
+        return {"image": text.strip()}
 
     def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the path of an image; nothing for an image that the table itself holds."""

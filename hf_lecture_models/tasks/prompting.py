@@ -18,7 +18,7 @@ from hf_lecture_models.generation.answers import measure_written, write_answers
 from hf_lecture_models.io.files import check_writable, staged_folder
 from hf_lecture_models.io.recipe import Recipe, setting
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.corpus import read_training_lines
 
 RESULTS, ITEMS = "prompting.json", "prompting_items.jsonl"
 """The files of results: all figures, and a line for each item."""
@@ -149,7 +149,7 @@ def fit_unigram(name: str, tokenizer: Any) -> NGramForCausalLM:
         OSError: the file cannot be read.
     """
     options: dict[str, Any] = {"order": 1, "smoothing": "add_alpha", "alpha": 1.0, "progress": False}
-    return NGramForCausalLM.fit(list(read_texts(find_file(name))), tokenizer, **options)
+    return NGramForCausalLM.fit(list(read_training_lines(find_file(name))), tokenizer, **options)
 
 
 def _write(folder: str, results: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> None:

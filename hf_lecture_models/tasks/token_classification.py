@@ -38,6 +38,7 @@ from hf_lecture_models.tasks.tagged_sentences import (
     token_labels,
 )
 from hf_lecture_models.tasks.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.trainer.batches import Batches
 
 PLAIN, ENTITIES = "plain", "entities"
@@ -185,7 +186,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         Args:
             data: rows of `tokens`, or of `text`, in which blanks separate the words.
         """
-        sentences = data.columns.get("tokens") or [text.split() for text in data.texts("text")]
+        sentences = data.columns.get("tokens") or [split_words(text) for text in data.texts("text")]
         texts = data.columns.get("text") or [" ".join(words) for words in sentences]
         encoded = self.encode(model, processor, Rows({"tokens": sentences}, data.sources, data.lines), recipe)
         names = {UNREAD: None, **dict(enumerate(classes_of(model.config)))}

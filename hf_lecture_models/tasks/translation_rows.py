@@ -66,7 +66,7 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
         for index, value in enumerate(values):
             if value is None:
                 raise ValueError(f"{rows.where(index)} has no {name}: a pair has both sides")
-        rows.texts(name)
+        rows.columns[name] = rows.plain_texts(name)
     return rows
 
 
@@ -110,7 +110,8 @@ def _read_aligned(files: Sequence[str]) -> Rows:
         sources.append((f"{pair[0]} with {pair[1]}", len(texts[0])))
         for name, lines in zip(columns, texts, strict=True):
             columns[name] += lines
-    return Rows(columns, sources)
+    rows = Rows(columns, sources)
+    return Rows({name: rows.plain_texts(name) for name in columns}, sources)
 
 
 def find_blank(rows: Rows) -> list[int]:

@@ -24,7 +24,7 @@ from hf_lecture_models.tasks.factories import load_checkpoint, make_model
 from hf_lecture_models.tasks.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.texts import TextsTask
 from hf_lecture_models.tasks.word_updates import WordUpdates, make_row_adagrad
-from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.corpus import encode_training_texts
 from hf_lecture_models.trainer.batches import Batches
 
 # The words of a row, and the rows, that are measured at once; other numbers give other windows and noise.
@@ -108,14 +108,14 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
                 "training, both matrices are needed, as training saves them"
             )
         if model.needs_token_counts:
-            ids = encode_corpus(processor, data).ids
+            ids = encode_training_texts(processor, data).ids
             model.set_token_counts(torch.from_numpy(np.bincount(ids, minlength=model.config.vocab_size)))
         return model
 
     def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> Batches:
         """Return batches of blocks of words."""
         check_tokenizer(model, processor)
-        corpus, config = encode_corpus(processor, data), model.config
+        corpus, config = encode_training_texts(processor, data), model.config
         line = WordLine.of(corpus.ids, corpus.lengths, config.special_ids)
         counts = np.bincount(line.ids, minlength=config.vocab_size)
         sampled = config.output_layer == "negative_sampling"
@@ -141,7 +141,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
             ValueError: the tokenizer does not belong to the model.
         """
         check_tokenizer(model, processor)
-        return Encoded(data, encode_corpus(processor, data))
+        return Encoded(data, encode_training_texts(processor, data))
 
     def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: WordVectorsRecipe) -> dict[str, Any]:
         """Return `pair_loss`, the mean over `pairs`; frequent words are not left out.

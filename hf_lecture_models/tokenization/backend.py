@@ -12,7 +12,9 @@ from types import NoneType
 from typing import Any, ClassVar
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer
+from tokenizers.decoders import Replace, Sequence
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import TokenizersBackend
@@ -122,7 +124,8 @@ class LectureTokenizer(TokenizersBackend):
             if name.endswith("_token") and str(token) == "":
                 raise ValueError(f"{name} is empty, and would stand between all characters; give it a spelling or None")
         if not is_saved:
-            backend.add_special_tokens([kwargs[name] for name in tokens if kwargs[name] is not None])
+            special = [kwargs[name] for name in tokens if kwargs[name] is not None]
+            backend.add_special_tokens([_as_spelled(token, backend.normalizer) for token in special])
         adds = {"add_bos_token": True, "add_eos_token": False}
         if backend.post_processor is not None:
             adds = _surrounding_tokens(backend, kwargs)
@@ -322,6 +325,14 @@ class LectureTokenizer(TokenizersBackend):
     def _adds_special_tokens_only(self) -> bool:
         return all(token.special for token in self.added_tokens_decoder.values())
 
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        # All methods that add tokens call this one.
+        backend = self.backend_tokenizer
+        if isinstance(backend.pre_tokenizer, ByteLevel):
+            for token in new_tokens:
+                _decode_as_spelled(backend, str(token))
+        return super()._add_tokens([_as_spelled(token, backend.normalizer) for token in new_tokens], special_tokens)
+
     def check_text(self, text: str) -> None:
         """Raise a ValueError with the reason if `text` cannot be encoded."""
         refuse_surrogates(text)
@@ -490,6 +501,40 @@ def special_spellings(options: Mapping[str, Any]) -> set[str]:
         if name.endswith("_token") and isinstance(token, str | AddedToken):
             spellings.add(str(token))
     return spellings
+
+
+def _as_spelled(token: str | AddedToken, normalizer: Any) -> str | AddedToken:
+    """Return an added token that keeps its spelling: the Rust library would normalize it as it does texts.
+
+    A token that the normalizer changes is therefore looked for in the text as it is, before the normalizer.
+    """
+    spelling = str(token)
+    if normalizer is None or normalizer.normalize_str(spelling) == spelling:
+        return token
+    given = AddedToken(spelling) if isinstance(token, str) else token
+    sides = {name: getattr(given, name) for name in ("single_word", "lstrip", "rstrip", "special")}
+    return AddedToken(spelling, normalized=False, **sides)
+
+
+def _decode_as_spelled(backend: Tokenizer, spelling: str) -> None:
+    """Let the decoder of a vocabulary of bytes return an added token as it is spelled.
+
+    Such a decoder takes letters of Latin-1 in a token for bytes, as they are in the tokens of the vocabulary.
+
+    Raises:
+        ValueError: the vocabulary has a token of bytes of this name already.
+    """
+    decoder: Any = backend.decoder
+    if decoder.decode([spelling]) == spelling:
+        return
+    if backend.model.token_to_id(spelling) is not None:
+        raise ValueError(
+            f"{spelling!r} cannot be added: in this vocabulary of bytes it is the name of other bytes, and texts with "
+            f"{spelling!r} would get that token; add a longer spelling, or leave it to the tokens of its bytes"
+        )
+    ((in_bytes, _),) = ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(spelling)
+    whole = "".join(f"\\x{{{ord(character):X}}}" for character in spelling)
+    backend.decoder = Sequence([Replace(Regex(rf"\A{whole}\z"), in_bytes), decoder])
 
 
 def _surrounding_tokens(backend: Tokenizer, options: Mapping[str, Any]) -> dict[str, bool]:

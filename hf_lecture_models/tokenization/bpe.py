@@ -23,6 +23,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.merges import TIE_RULES, learn_merges
 from hf_lecture_models.tokenization.splitting import (
@@ -155,7 +156,7 @@ class BpeTokenizer(SubwordTokenizer):
         set_unknown(form, kwargs)
         special = cls._special_spellings(min_count, kwargs)
         chosen = _Bytes(special) if form == "bytes" else _Words(end_of_word, str(kwargs["unk_token"]), special)
-        symbols, words = chosen.start(count_words(texts, chosen.index_words, progress), min_count)
+        symbols, words = chosen.start(count_words(plain_texts(texts), chosen.index_words, progress), min_count)
         if not words:
             raise ValueError("no words are left of the texts: give texts that are not blank, or lower min_count")
         limit = _most_merges(symbols, vocab_size, special, merges)

@@ -16,6 +16,7 @@ from tokenizers.decoders import ByteFallback, Fuse, Sequence
 from tokenizers.models import BPE
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.splitting import (
     WordIndex,
     chunk_texts,
@@ -128,7 +129,7 @@ def _code_points(texts: list[str]) -> np.ndarray:
 
 def _by_count(texts: Iterable[str], min_count: int, progress: bool) -> list[str]:
     counts = np.zeros(_CODE_POINTS, np.int64)
-    for chunk in chunk_texts(texts, progress, desc="counting characters"):
+    for chunk in chunk_texts(plain_texts(texts), progress, desc="counting characters"):
         counts += np.bincount(_code_points(chunk), minlength=_CODE_POINTS)
     found = np.flatnonzero(counts >= min_count)
     return list(map(chr, found[np.argsort(-counts[found], kind="stable")]))

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
@@ -33,6 +35,7 @@ from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
+_BYTE_ORDER_MARKS = re.compile(rb"\A(?:\xef\xbb\xbf)+")
 
 # They encode each distinct word, or what is encoded alone in its place, once.
 _BY_WORDS = (BpeTokenizer, CharTokenizer, UnigramTokenizer, WordPieceTokenizer)
@@ -78,10 +81,24 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
     return EncodedCorpus(np.concatenate(ids), np.concatenate(lengths))
 
 
+def encode_training_texts(
+    tokenizer: Any, texts: Iterable[str], progress: bool = True, desc: str = "encoding"
+) -> EncodedCorpus:
+    """Encode texts to train on as `encode_corpus` does, without `<s>` and `</s>` around each of them.
+
+    >>> encode_training_texts(WordTokenizer.from_words(["the", "cat"]), ["<s> the cat </s>"])
+    EncodedCorpus(ids=array([1, 2], dtype=int32), lengths=array([2]))
+
+    Raises:
+        TypeError, ValueError: as `encode_corpus`; or `plain_texts`, which describes the marks.
+    """
+    return encode_corpus(tokenizer, plain_texts(texts, tokenizer), progress, desc)
+
+
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
-    Only the line's end, `\n` or `\r\n`, is removed.
+    Only the line's end, `\n` or `\r\n`, and a byte order mark before the first line are removed.
 
     Args:
         keep_ends: leave the line's end where it is.
@@ -92,6 +109,15 @@ def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterato
     """
     with _open(path) as file:
         yield from decode_lines(file, path, keep_ends)
+
+
+def read_training_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a file to train on, as `read_texts` does, without `<s>` and `</s>` around each of them.
+
+    Raises:
+        ValueError, OSError: as `read_texts`; or as `plain_texts`, and the line is named.
+    """
+    return iter(plain_texts(read_texts(path), where=lambda number: f"{path}, line {number + 1}"))
 
 
 def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
@@ -114,7 +140,10 @@ def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[b
                     f"{source}, line {number}: longer than {MAX_LINE_BYTES} bytes; give each text a line of its own, "
                     "or restore the file if it is damaged"
                 )
-            yield line
+            if number == 1:
+                line = _BYTE_ORDER_MARKS.sub(b"", line)
+            if line:
+                yield line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None
 

@@ -390,7 +390,7 @@ class ElmoTokenizer(PythonBackend):
 
 def _read_words(path: str) -> list[str]:
     try:
-        words = Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+        words = Path(path).read_text(encoding="utf-8-sig").split("\n")[:-1]
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 ({error}); copy or save it again") from None
     if words and (len(set(words)) < len(words) or not {*_SPECIAL.values()} - {_SPECIAL["pad_token"]} < {*words}):

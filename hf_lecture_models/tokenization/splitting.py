@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def chunk_texts(
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
-    total = len(texts) if isinstance(texts, Sized) else None
+    total = length_hint(texts) or None
     chunk: list[str] = []
     size = 0
     with ProgressBar(total=total, desc=desc, unit=" texts", unit_scale=True, shown=progress) as bar:

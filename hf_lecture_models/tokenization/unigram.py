@@ -26,6 +26,7 @@ from tokenizers.models import Unigram
 from tokenizers.pre_tokenizers import ByteLevel, Split
 
 from hf_lecture_models.tokenization.backend import special_spellings
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.byte import byte_names
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.segmentation_sampling import SegmentationSampler
@@ -355,7 +356,7 @@ def _count(
     texts: Iterable[str], form: str, min_count: int, special: set[str], progress: bool
 ) -> tuple[Counter[str], list[str]]:
     """Return how often each word occurs, cut at characters that get no piece; and the symbols."""
-    counts = count_parts(count_words(texts, index_stretches, progress), splitter(_splitter(form)))
+    counts = count_parts(count_words(plain_texts(texts), index_stretches, progress), splitter(_splitter(form)))
     symbols = byte_names()
     if form == "words":
         symbols = sorted(x for x, n in count_parts(counts).items() if n >= min_count and x not in special)

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
+from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.splitting import (
     count_parts,
     flatten_ids,
@@ -125,7 +128,7 @@ class WordTokenizer(LectureTokenizer):
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
         counts: Counter[str] = Counter()
-        for index in index_chunks(texts, progress, desc="counting words"):
+        for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
             counts.update(index.count())
         words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
         if not words:
@@ -184,12 +187,6 @@ class WordTokenizer(LectureTokenizer):
     def _is_own_model(cls, model: Any) -> bool:
         spells = isinstance(model, BPE) and model.ignore_merges and model.byte_fallback
         return spells or super()._is_own_model(model)
-
-    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        if self.unknown_words == "classes":
-            # The normalizer would replace an added word by its class, and all words of that class would get its id.
-            new_tokens = [_before_the_normalizer(token, special_tokens) for token in new_tokens]
-        return super()._add_tokens(new_tokens, special_tokens)
 
     @property
     def unknown_words(self) -> str:
@@ -285,10 +282,16 @@ class WordTokenizer(LectureTokenizer):
                 raise UnknownWordError(word) from None
 
 
-def _before_the_normalizer(token: str | AddedToken, special: bool) -> AddedToken:
-    token = AddedToken(token, special=special) if isinstance(token, str) else token
-    sides = {name: getattr(token, name) for name in ("single_word", "lstrip", "rstrip", "special")}
-    return AddedToken(token.content, normalized=False, **sides)
+def tokenizer_of_file(words: list[str], unk_token: str | None, path: str | os.PathLike[str]) -> WordTokenizer:
+    """Return the tokenizer of the words of a file; warn of those that it never finds in a text."""
+    lost = [word for word in words if split_words(word) != [word]]
+    if lost:
+        warnings.warn(
+            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
+            "so that it never finds them",
+            stacklevel=3,
+        )
+    return WordTokenizer.from_words(words, unk_token=unk_token)
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:

@@ -29,6 +29,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.backend import LectureTokenizer, default_tokens
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.likelihood_merges import GAINS, learn_likelihood_merges
 from hf_lecture_models.tokenization.merges import learn_merges
 from hf_lecture_models.tokenization.splitting import (
@@ -234,7 +235,7 @@ def _splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
 
 def _count_words(texts: Iterable[str], backend: Tokenizer, progress: bool) -> Counter[str]:
     """Count the words between white space and punctuation, without those that are too long for encoding."""
-    counts = count_parts(count_words(texts, _index_words, progress), _splitter(backend))
+    counts = count_parts(count_words(plain_texts(texts), _index_words, progress), _splitter(backend))
     return Counter({word: count for word, count in counts.items() if len(word) <= _MAX_CHARACTERS})
 
 
@@ -286,7 +287,7 @@ def _until_full(symbols: list[str], pieces: Iterator[str], size: int | None, pro
 def _read_tokens(path: str | os.PathLike[str], options: dict[str, Any]) -> list[str]:
     """Return the lines of a vocab.txt; every special token that the options do not set to None must be among them."""
     try:
-        tokens = Path(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        tokens = Path(path).read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 ({error}); a vocab.txt is a text with one token per line") from None
     lines: dict[str, int] = {}

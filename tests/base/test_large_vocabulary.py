@@ -32,6 +32,23 @@ def test_counts_are_set_once_and_saved(output_layer: str, tmp_path: Path) -> Non
     assert torch.equal(loaded.lm_head.token_counts, COUNTS)
 
 
+@pytest.mark.parametrize("output_layer", ["adaptive", "noise_contrastive"])
+@pytest.mark.parametrize("eos", [8, [7, 8]])
+def test_padding_is_not_counted(output_layer: str, eos: Any) -> None:
+    """Counts of padded rows: `<pad>` is never a target, but would have rank 0 and be most of the noise."""
+    rows = torch.tensor([[1, 2, 2, 8], [2, 8, 9, 9], [8, 9, 9, 9]])
+    counts = rows.flatten().bincount(minlength=10)
+    model = RecurrentForCausalLM(config(output_layer, pad_token_id=9, eos_token_id=eos))
+    model.set_token_counts(counts)
+    assert model.lm_head.token_counts.tolist() == [0, 1, 3, 0, 0, 0, 0, 0, 3, 0]
+    # Where the same token ends texts it is a target.
+    model = RecurrentForCausalLM(config(output_layer, pad_token_id=9, eos_token_id=9))
+    model.set_token_counts(counts)
+    assert model.lm_head.token_counts.tolist() == [0, 1, 3, 0, 0, 0, 0, 0, 3, 5]
+    with pytest.raises(ValueError, match="all token counts are 0"):
+        RecurrentForCausalLM(config(output_layer, pad_token_id=9)).set_token_counts(torch.eye(10, dtype=torch.long)[9])
+
+
 def test_a_softmax_wants_no_counts() -> None:
     model = RecurrentForCausalLM(config("softmax"))
     assert not model.needs_token_counts

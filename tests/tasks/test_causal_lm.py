@@ -248,6 +248,7 @@ def test_counts_and_noise_resume_to_the_same_bits(tmp_path, tokenizer, output_la
 def test_a_model_with_counts_keeps_them(tmp_path, tokenizer):
     model = model_for(tokenizer, output_layer="adaptive")
     counts = torch.arange(len(tokenizer))
+    counts[tokenizer.pad_token_id] = 0
     model.set_token_counts(counts)
     train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(), quiet=True)
     assert torch.equal(model.lm_head.token_counts, counts)

@@ -64,6 +64,23 @@ def test_lines_are_texts(tmp_path, name):
     assert list(read_texts(str(path))) == list(read_texts(path))
 
 
+@pytest.mark.parametrize("name", ["texts.txt", "texts.txt.gz"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_byte_order_mark_before_a_file_is_no_text(tmp_path, name, ends):
+    """Nor are two of them; elsewhere U+FEFF is the character "zero width no-break space" of the text."""
+    path = tmp_path / name
+
+    def lines_of(text):
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return list(read_texts(path, keep_ends=ends))
+
+    plain = "the cat\r\n\ufeffsat\ufeff\n"
+    assert lines_of(f"\ufeff{plain}") == lines_of(f"\ufeff\ufeff{plain}") == lines_of(plain)
+    assert [line.rstrip() for line in lines_of(plain)] == ["the cat", "\ufeffsat\ufeff"]
+    assert lines_of("\ufeff") == lines_of("") == []
+    assert lines_of("\ufeff\n") == lines_of("\n")
+
+
 def test_bad_files_are_named(tmp_path):
     latin = tmp_path / "latin.txt"
     latin.write_bytes(b"fine\n\ncaf\xe9\n")

@@ -114,6 +114,9 @@ def test_words_to_predict_are_saved(tmp_path: Path) -> None:
     assert (loaded.words, loaded.max_characters_per_token) == (tokenizer.words, 20)
     assert loaded.word_numbers(["the", "dog", "</S>"]) == [3, 2, 1]
     assert loaded("the cat").input_ids == tokenizer("the cat").input_ids
+    path = tmp_path / "vocab.txt"
+    path.write_text("\ufeff" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert AutoTokenizer.from_pretrained(tmp_path).words == tokenizer.words  # without a byte order mark
     with pytest.raises(ValueError, match="no words to predict"):
         ElmoTokenizer().word_numbers(["a"])
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken, normalizers
 from transformers import (
     AutoTokenizer,
     TokenizersBackend,
@@ -354,6 +355,63 @@ def test_added_words_and_special_tokens(name: str, tmp_path: Path) -> None:
     # An added token is written as it was added: words that carry their blank themselves lose the one around it.
     expected: dict[str, Any] = {"spelled": "thezebra cat", "bpe": "the zebracat"}
     assert " ".join(shown.split()) == expected.get(name, "the zebra cat")
+
+
+NORMALIZERS = {
+    "own": None,
+    "lower case": normalizers.Lowercase(),
+    "NFKC": normalizers.NFKC(),
+    "no accents": normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()]),
+}
+# With capitals, accents in both forms, a ligature, and letters that name other bytes in a vocabulary of bytes.
+SPELLINGS = ("NEWTOK", "Élan", "e\u0301x", "ﬁne", "[X Y]", "Ġx")
+
+
+@pytest.mark.parametrize("rules", NORMALIZERS)
+@every_class
+def test_an_added_token_comes_back_as_it_was_added(name: str, rules: str, tmp_path: Path) -> None:
+    """By itself and from a text, in every class that loads it; special or not, whatever the normalizer changes."""
+    tokenizer = make(name)
+    if NORMALIZERS[rules] is not None and name not in ("classes", "wordpiece"):  # which have their own
+        tokenizer.backend_tokenizer.normalizer = NORMALIZERS[rules]
+    size = len(tokenizer)
+    assert tokenizer.add_tokens([*SPELLINGS[:4]]) == 4
+    more = [AddedToken(SPELLINGS[4], normalized=True), SPELLINGS[5]]
+    assert tokenizer.add_special_tokens({"extra_special_tokens": more}) == 2
+    tokenizer.save_pretrained(tmp_path)
+    for one in (tokenizer, AutoTokenizer.from_pretrained(tmp_path), TokenizersBackend.from_pretrained(tmp_path)):
+        assert len(one) == size + len(SPELLINGS)
+        for id_, spelling in enumerate(SPELLINGS, size):
+            found = one(f"the {spelling} cat", add_special_tokens=False)["input_ids"]
+            assert found.count(id_) == 1
+            assert one.convert_tokens_to_ids(spelling) == id_
+            assert one.convert_ids_to_tokens(id_) == one.decode([id_]) == spelling
+            assert spelling in one.decode(found)
+
+
+def test_an_added_token_without_capitals_is_found_in_any_case() -> None:
+    """The normalizer does not change it, so it is looked for in normalized texts, as transformers documents it."""
+    tokenizer = make("wordpiece")
+    tokenizer.add_tokens(["zebra", "Gnu"])
+    assert tokenizer.tokenize("Zebra zebra Gnu") == ["zebra", "zebra", "Gnu"]
+    assert "Gnu" not in tokenizer.tokenize("gnu")
+
+
+def test_a_special_token_in_capitals_of_a_new_tokenizer() -> None:
+    tokenizer = make("wordpiece", bos_token=AddedToken("<S>", normalized=True))
+    assert tokenizer.convert_ids_to_tokens(tokenizer("<S> the", add_special_tokens=False)["input_ids"]) == [
+        "<S>",
+        "the",
+    ]
+
+
+@pytest.mark.parametrize("name", ["byte", "bpe_bytes", "unigram_bytes"])
+def test_the_name_of_a_byte_is_no_added_token(name: str) -> None:
+    """`é` names the byte E9 there: texts with it would get that token, and be decoded to U+FFFD."""
+    tokenizer = make(name)
+    with pytest.raises(ValueError, match="'é' cannot be added"):
+        tokenizer.add_tokens(["é"])
+    assert tokenizer.decode(tokenizer("né", add_special_tokens=False)["input_ids"]) == "né"
 
 
 @every

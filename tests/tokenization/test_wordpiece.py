@@ -90,6 +90,9 @@ def test_a_folder_with_a_vocab_txt_alone_is_loaded(tmp_path):
     ours = WordPieceTokenizer.from_pretrained(tmp_path)
     assert ours("Lower, low").tokens() == ["[CLS]", "low", "##er", ",", "low", "[SEP]"]
     assert len(ours) == 12
+    path = tmp_path / "vocab.txt"
+    path.write_text("\ufeff" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert WordPieceTokenizer.from_pretrained(tmp_path).get_vocab() == ours.get_vocab()  # without a byte order mark
     (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "model_max_length": 7}')
     cased = WordPieceTokenizer.from_pretrained(tmp_path)
     assert cased.tokenize("Lower, low") == ["[UNK]", ",", "low"]

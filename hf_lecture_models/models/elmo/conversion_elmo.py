@@ -78,7 +78,7 @@ def _fields(path: _Path) -> dict[str, Any]:
     if (size := Path(path).stat().st_size) > _LARGEST_OPTIONS:
         raise ValueError(f"{path} has {size} bytes; the options of an ELMo model are a few hundred")
     try:
-        options = json.loads(Path(path).read_text(encoding="utf-8"))
+        options = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"{path} is not whole JSON ({error}); copy it again") from None
     fields: dict[str, Any] = {}

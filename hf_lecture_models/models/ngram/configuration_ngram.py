@@ -215,6 +215,12 @@ class NGramConfig(LectureConfig):
         return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]
 
     @property
+    def ngram_counts(self) -> list[int]:
+        """How many n-grams of each order there are, as an ARPA file counts them: `sizes` without `<pad>`."""
+        is_padding = self.pad_token_id not in (None, self.bos_token_id, self.eos_token_id, self.unk_token_id)
+        return [size - is_padding if n == 1 else size for n, size in enumerate(self.sizes, 1)]
+
+    @property
     def num_events(self) -> int:
         """|V| of the equations: how many ids can follow a context."""
         return self.vocab_size - len(self.non_events)

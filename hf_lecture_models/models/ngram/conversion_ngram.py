@@ -33,7 +33,7 @@ from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile
 from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import read_tries
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer, tokenizer_of_file
 
 _Path = str | os.PathLike[str]
 _MARKS = (UNKNOWN, BEGIN, END, PADDING)
@@ -70,7 +70,7 @@ def from_arpa(
     else:
         words, of_words = _words_of_classes(words, path, classes)
     unknown = UNKNOWN if words[0] == UNKNOWN else None
-    tokenizer = _tokenizer_of(words[1:-3] if unknown else words[:-3], unknown, path)
+    tokenizer = tokenizer_of_file(words[1:-3] if unknown else words[:-3], unknown, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
     return cls.from_tables(tables, config, of_words), tokenizer
 
@@ -101,20 +101,9 @@ def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausal
     with KenlmFile(path) as file:
         words, tables = (read_hashes if file.type == PROBING else read_tries)(file)
         hashed = file.type == PROBING
-    tokenizer = _tokenizer_of(words[1:-3], UNKNOWN, path)
+    tokenizer = tokenizer_of_file(words[1:-3], UNKNOWN, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
     return cls.from_tables(tables, config), tokenizer
-
-
-def _tokenizer_of(words: list[str], unknown: str | None, path: _Path) -> WordTokenizer:
-    lost = [word for word in words if word.split() != [word]]
-    if lost:
-        warnings.warn(
-            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
-            "so that it never finds them",
-            stacklevel=3,
-        )
-    return WordTokenizer.from_words(words, unk_token=unknown)
 
 
 def _warn_of_classes(words: list[str], path: _Path) -> None:
@@ -245,11 +234,11 @@ def convert_from_file(path: _Path, folder: _Path) -> list[int]:
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
-    return model.config.sizes
+    return model.config.ngram_counts
 
 
 def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the sizes.
+    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the file's counts.
 
     The classes of a class-based model are written beside it, as NAME.classes.
     """
@@ -259,7 +248,7 @@ def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
     else:
         model = NGramForCausalLM.from_pretrained(source)
         save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
-    return model.config.sizes
+    return model.config.ngram_counts
 
 
 def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:

@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.tokenization.corpus import read_training_lines
 
 
 class FileTexts:
@@ -34,7 +34,7 @@ class FileTexts:
             raise FileNotFoundError(f"there is no file {path!r}; give texts as a list of str, or as a file's path")
 
     def __iter__(self) -> Iterator[str]:
-        return read_texts(self.path)
+        return read_training_lines(self.path)
 
 
 @dataclass(frozen=True)

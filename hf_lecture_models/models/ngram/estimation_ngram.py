@@ -27,7 +27,7 @@ from hf_lecture_models.models.ngram.counting_ngram import (
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
-from hf_lecture_models.tokenization.corpus import encode_corpus
+from hf_lecture_models.tokenization.corpus import encode_training_texts
 
 Path = str | os.PathLike[str]
 Texts = Iterable[str] | Path
@@ -57,6 +57,7 @@ def fit(
 
     Args:
         texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
+            `<s>` and `</s>` around every text are its bounds (`tokenization/bounds.py`).
         tokenizer: any tokenizer of transformers with a beginning and an end of text.
         order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
@@ -64,7 +65,7 @@ def fit(
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
-        ValueError: an argument is impossible or missing, no text has `order` words, or the tokenizer marks no ends.
+        ValueError: an argument is wrong or missing, no text has `order` words, no ends are marked, or marks are mixed.
         OSError, ImportError: a file cannot be read; out of core, the disk is full, or the engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
@@ -169,5 +170,5 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
 def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
     """Return the ids of texts, which are given as to `fit`, and the length of each text."""
     texts = FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts
-    corpus = encode_corpus(tokenizer, texts, progress=progress, desc=desc)
+    corpus = encode_training_texts(tokenizer, texts, progress=progress, desc=desc)
     return corpus.ids, corpus.lengths

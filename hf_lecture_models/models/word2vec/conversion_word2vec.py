@@ -7,7 +7,6 @@ file does not have gets a vector of zeros, and is not written if its vector is s
 
 import gzip
 import os
-import warnings
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +19,7 @@ from hf_lecture_models.models.word2vec.configuration_word2vec import Word2VecCon
 from hf_lecture_models.models.word2vec.modeling_word2vec import Word2VecModel
 from hf_lecture_models.models.word2vec.reader_word2vec import read_word2vec
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
-from hf_lecture_models.tokenization.word import WordTokenizer
+from hf_lecture_models.tokenization.word import WordTokenizer, tokenizer_of_file
 
 _Path = str | os.PathLike[str]
 
@@ -61,7 +60,8 @@ def from_word2vec_format(
         The model and a tokenizer of its words; unknown words have a vector of zeros where the file has no `<unk>`.
     """
     words, vectors = read_word2vec(path, binary, encoding, errors)
-    tokenizer = _tokenizer_of(words, path)
+    ordinary = [word for word in words if word not in ("<unk>", "<s>", "</s>", "<pad>")]
+    tokenizer = tokenizer_of_file(ordinary, "<unk>", path)
     config = Word2VecConfig(
         vocab_size=len(tokenizer),
         hidden_size=vectors.shape[1],
@@ -75,18 +75,6 @@ def from_word2vec_format(
         model.embed_tokens.weight.zero_()
         model.embed_tokens.weight[torch.tensor(tokenizer.convert_tokens_to_ids(words))] = torch.from_numpy(vectors)
     return model, tokenizer
-
-
-def _tokenizer_of(words: list[str], path: _Path) -> WordTokenizer:
-    ordinary = [word for word in words if word not in ("<unk>", "<s>", "</s>", "<pad>")]
-    lost = [word for word in ordinary if word.split() != [word]]
-    if lost:
-        warnings.warn(
-            f"{path}: {len(lost)} words hold white space such as {lost[0]!r}, where the tokenizer splits texts, "
-            "so that it never finds them",
-            stacklevel=3,
-        )
-    return WordTokenizer.from_words(ordinary)
 
 
 def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binary: bool = True) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa
+from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -120,6 +121,23 @@ def test_words_that_the_tokenizer_never_finds_are_announced(tmp_path):
     assert_same_tables(read_arpa(path)[1], read_arpa(tmp_path / "again.arpa")[1])
 
 
+@pytest.mark.parametrize("separator", ["\x1c", "\x1d", "\x1e", "\x1f"])
+def test_words_with_separators_are_found_and_not_announced(tmp_path, separator):
+    """Python's `str.split` splits at U+001C to U+001F; the tokenizer does not, as Unicode calls them controls."""
+    word = f"sat{separator}down"
+    path = changed(tmp_path, ("\tsat", f"\t{word}"), ("the sat", f"the {word}"))
+    text = (
+        path.read_text(encoding="utf-8").replace("cat sat", f"cat {word}").replace("-2.5e-7\tsat", f"-2.5e-7\t{word}")
+    )
+    path.write_text(text, encoding="utf-8", newline="")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model, tokenizer = NGramForCausalLM.from_arpa(path)
+    assert tokenizer.tokenize(f"the {word}") == ["the", word]
+    save_fst(model, tmp_path / "lm.fst.txt", tokenizer)
+    assert f"{word}\t" in (tmp_path / "lm.syms").read_text(encoding="utf-8")
+
+
 def test_byte_tokenizer_and_foreign_spellings_are_written(tmp_path):
     tokenizer = ByteTokenizer()
     model = NGramForCausalLM.fit(["ab a\tb", "b"], tokenizer, order=2, smoothing="maximum_likelihood", progress=False)
@@ -196,3 +214,17 @@ def test_folders_and_files_are_converted(arpa, tmp_path):
     assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [8, 8, 5]
     assert read_arpa(tmp_path / "again.arpa.gz")[0] == read_arpa(arpa)[0]
     assert_same_tables(read_arpa(arpa)[1], read_arpa(tmp_path / "again.arpa.gz")[1])
+
+
+@pytest.mark.parametrize("classes", [None, 2])
+def test_counts_are_those_of_the_arpa_file(tmp_path, classes):
+    """`<pad>` is in the tables, and is not counted."""
+    texts = ["the cat sat", "the dog sat", "a dog ran"]
+    for tokenizer in (WordTokenizer.train(texts), WordTokenizer.train(texts, pad_token=None)):
+        model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", classes=classes, progress=False)
+        model.save_pretrained(tmp_path / "folder")
+        tokenizer.save_pretrained(tmp_path / "folder")
+        counts = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
+        lines = (tmp_path / "lm.arpa").read_text(encoding="utf-8").splitlines()
+        assert lines[1:3] == [f"ngram {n}={count}" for n, count in enumerate(counts, 1)]
+        assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == counts

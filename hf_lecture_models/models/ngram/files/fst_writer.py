@@ -29,6 +29,7 @@ import torch
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import NGramTables, find
+from hf_lecture_models.tokenization.splitting import split_words
 
 FST_SUFFIX, SYMBOLS_SUFFIX, EPSILON = ".fst.txt", ".syms", "<epsilon>"
 ROWS_PER_WRITE = 1 << 15
@@ -63,7 +64,7 @@ def write_fst(
     """
     names = [word for word in words if word is not None]
     for word in names:
-        if not word or word.split() != [word] or word == EPSILON:
+        if not word or split_words(word) != [word] or word == EPSILON:
             raise ValueError(f"the token {word!r} is empty, holds white space or is {EPSILON}; it cannot be a symbol")
     if len(set(names)) < len(names):
         raise ValueError("two tokens are spelled alike, but symbols must differ; rename one of the tokens")

@@ -39,6 +39,7 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES, count_windows, import_engine, read_counted
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, store_counts, windows_of
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, StoredSmoothing, open_tables
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import encode_corpus, fingerprint_tokenizer
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
@@ -152,7 +153,7 @@ def fit_within(
     limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
     if limit.engine == "memory":
         return None
-    texts = _readable_twice(texts)
+    texts = _readable_twice(texts, tokenizer)
     survey = survey_texts(texts, tokenizer, config, progress)
     if progress:
         print(survey, file=sys.stderr)
@@ -385,15 +386,15 @@ def _check_supported(config: NGramConfig, classes: Any, survey: Survey, limit: M
     raise ValueError(f"{rule}, or take one of {', '.join(STORED_SMOOTHINGS)} on words")
 
 
-def _readable_twice(texts: Iterable[str] | str | os.PathLike[str]) -> Iterable[str]:
+def _readable_twice(texts: Iterable[str] | str | os.PathLike[str], tokenizer: Any) -> Iterable[str]:
     if isinstance(texts, str | os.PathLike):
-        return FileTexts(texts)
+        return plain_texts(FileTexts(texts), tokenizer)
     if iter(texts) is texts:
         raise ValueError(
             "the texts are read twice under a memory limit, and an iterator or generator gives them once: give a list, "
             "the path of a file, or an object that can be iterated again"
         )
-    return texts
+    return plain_texts(texts, tokenizer)
 
 
 def _add(digest: Any, texts: list[str]) -> None:

@@ -242,7 +242,7 @@ def test_convert_writes_and_reads_the_classes_beside_the_arpa_file(class_file, t
     tokenizer.save_pretrained(tmp_path / "folder")
     sizes = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
     assert len((tmp_path / "lm.arpa.classes").read_text().splitlines()) == 6
-    assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == sizes == model.config.table_sizes
+    assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == sizes == model.config.ngram_counts
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "again").config.num_classes == 7
 
 
