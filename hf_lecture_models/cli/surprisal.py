@@ -2,16 +2,15 @@
 """`hf-lecture surprisal`: the bits of each word of each line under one model or several, as CSV."""
 
 import csv
-import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, load_side_by_side, print_json
 from hf_lecture_models.evaluation.scoring import ContextLimit
 from hf_lecture_models.evaluation.surprisal import MASKED, ScoredText, kind_of, score_spans
-from hf_lecture_models.evaluation.word_surprisal import WordSurprisal, word_surprisals
+from hf_lecture_models.evaluation.word_surprisal import iterate_words
 
 _OF_WORDS = ["text", "number", "kind", "word", "start", "end"]
 _OF_MODELS = ["bits", "tokens", "unknown"]
@@ -33,11 +32,14 @@ def run(name: str, files: list[str], beside: list[str], stream: bool, json: bool
         scored = {title: score_spans(*loaded, lines, stream, batch_size) for title, loaded in models.items()}
         for one in zip(*scored.values(), strict=True):
             texts += 1
-            words = dict(zip(models, map(word_surprisals, one), strict=True))
             for title, text in zip(models, one, strict=True):
-                sums[title].add(text, words[title])
-            for row in _rows(texts, words):
-                print_json(row) if json else writer.writerow(_cells(row))
+                sums[title].add(text)
+            rows = _rows(texts, one, list(sums.values()))
+            if json:
+                for row in rows:
+                    print_json(_named(row, list(models)))
+            else:
+                writer.writerows(map(_cells, rows))
         sys.stdout.flush()
     if not texts:
         raise ValueError("there are no lines to read; give one text per line")
@@ -53,10 +55,8 @@ class _Sums:
         self.texts = self.words = self.tokens = self.unknown = self.longest = 0
         self.bits = 0.0
 
-    def add(self, text: ScoredText, words: Sequence[WordSurprisal]) -> None:
+    def add(self, text: ScoredText) -> None:
         self.texts += 1
-        self.words += len(words) - 1
-        self.unknown += sum(word.unknown for word in words)
         self.bits += text.bits
         row = text.measures["tokens"] + 1
         self.tokens += text.measures["tokens"]
@@ -71,27 +71,30 @@ class _Sums:
         return counts | window
 
 
-def _rows(text: int, words: dict[str, list[WordSurprisal]]) -> list[dict[str, Any]]:
-    """Return a row for each word of a text, and one for its end."""
-    rows = []
-    for number, columns in enumerate(zip(*words.values(), strict=True), start=1):
-        first, is_end = columns[0], number == len(next(iter(words.values())))
-        row: dict[str, Any] = {"text": text, "number": number, "kind": "end" if is_end else "word"}
-        row |= {"word": "</s>" if is_end else first.word, "start": first.start, "end": first.end}
-        row["models"] = {
-            title: {column: getattr(one, column) for column in _OF_MODELS}
-            for title, one in zip(words, columns, strict=True)
-        }
-        rows.append(row)
-    return rows
+def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums]) -> Iterator[list[Any]]:
+    """Yield the values of each word of a text, and of its end, under all models; the words are counted in `sums`."""
+    for number, columns in enumerate(zip(*map(iterate_words, scored), strict=True), start=1):
+        first = columns[0]
+        kind = ("word", first.word) if first.word else ("end", "</s>")
+        row = [text, number, *kind, first.start, first.end]
+        for one, counts in zip(columns, sums, strict=True):
+            row += (one.bits, one.tokens, one.unknown)
+            counts.words += bool(one.word)
+            counts.unknown += one.unknown
+        yield row
 
 
-def _cells(row: dict[str, Any]) -> list[Any]:
-    """Return the row's cells; a word without bits has an empty one."""
-    cells = [row[column] for column in _OF_WORDS]
-    for one in row["models"].values():
-        cells += ["" if math.isnan(one["bits"]) else one["bits"], one["tokens"], one["unknown"]]
-    return cells
+def _named(row: list[Any], titles: list[str]) -> dict[str, Any]:
+    """Return the values of a row by the names of their columns."""
+    of_models = (
+        dict(zip(_OF_MODELS, row[at:], strict=False)) for at in range(len(_OF_WORDS), len(row), len(_OF_MODELS))
+    )
+    return dict(zip(_OF_WORDS, row, strict=False)) | {"models": dict(zip(titles, of_models, strict=True))}
+
+
+def _cells(row: list[Any]) -> list[Any]:
+    """Return the row's cells; a word without bits (NaN) has an empty one."""
+    return ["" if value != value else value for value in row]
 
 
 def _print_sums(sums: dict[str, _Sums], json: bool) -> None:
