@@ -2,6 +2,7 @@
 """`hf-lecture surprisal`: the bits of each word of each line under one model or several, as CSV."""
 
 import csv
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -26,20 +27,18 @@ def run(name: str, files: list[str], beside: list[str], stream: bool, json: bool
     writer = csv.writer(sys.stdout, lineterminator="\n")
     if not json:
         writer.writerow(_OF_WORDS + [f"{title}.{column}" for title in models for column in _OF_MODELS])
-    texts = 0
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
+    texts = 0
     for lines in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scored = {title: score_spans(*loaded, lines, stream, batch_size) for title, loaded in models.items()}
-        for one in zip(*scored.values(), strict=True):
+        scored = [score_spans(*loaded, lines, stream, batch_size) for loaded in models.values()]
+        for one in zip(*scored, strict=True):
             texts += 1
-            for title, text in zip(models, one, strict=True):
-                sums[title].add(text)
-            rows = _rows(texts, one, list(sums.values()))
+            rows = _rows(texts, one, list(sums.values()), missing=math.nan if json else "")
             if json:
                 for row in rows:
                     print_json(_named(row, list(models)))
             else:
-                writer.writerows(map(_cells, rows))
+                writer.writerows(rows)
         sys.stdout.flush()
     if not texts:
         raise ValueError("there are no lines to read; give one text per line")
@@ -71,14 +70,20 @@ class _Sums:
         return counts | window
 
 
-def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums]) -> Iterator[list[Any]]:
-    """Yield the values of each word of a text, and of its end, under all models; the words are counted in `sums`."""
+def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums], missing: Any) -> Iterator[list[Any]]:
+    """Yield the values of each word of a text, and of its end, under all models; text and words are added to `sums`.
+
+    Args:
+        missing: what stands for the bits of a word that has none.
+    """
+    for text_of_model, counts in zip(scored, sums, strict=True):
+        counts.add(text_of_model)
     for number, columns in enumerate(zip(*map(iterate_words, scored), strict=True), start=1):
         first = columns[0]
         kind = ("word", first.word) if first.word else ("end", "</s>")
         row = [text, number, *kind, first.start, first.end]
         for one, counts in zip(columns, sums, strict=True):
-            row += (one.bits, one.tokens, one.unknown)
+            row += (missing if math.isnan(one.bits) else one.bits, one.tokens, one.unknown)
             counts.words += bool(one.word)
             counts.unknown += one.unknown
         yield row
@@ -90,11 +95,6 @@ def _named(row: list[Any], titles: list[str]) -> dict[str, Any]:
         dict(zip(_OF_MODELS, row[at:], strict=False)) for at in range(len(_OF_WORDS), len(row), len(_OF_MODELS))
     )
     return dict(zip(_OF_WORDS, row, strict=False)) | {"models": dict(zip(titles, of_models, strict=True))}
-
-
-def _cells(row: list[Any]) -> list[Any]:
-    """Return the row's cells; a word without bits (NaN) has an empty one."""
-    return ["" if value != value else value for value in row]
 
 
 def _print_sums(sums: dict[str, _Sums], json: bool) -> None:
