@@ -88,8 +88,8 @@ def load_named(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
         ValueError: a data set on the Hub has no revision, one of a folder has one, or as `load_folder`.
         ConnectionError: the Hub cannot be reached.
     """
-    config, _, name = split.rpartition("/")
-    config = config or recipe.dataset_config
+    own_config, _, name = split.rpartition("/")
+    config = own_config or recipe.dataset_config
     if Path(recipe.dataset_name).is_dir():
         if recipe.dataset_revision:
             raise ValueError(

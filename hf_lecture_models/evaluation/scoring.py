@@ -139,7 +139,7 @@ class ContextLimit:
 def _refuse_later_tokens(model: Any) -> None:
     """Raise a ValueError for a model of transformers whose logits depend on later tokens, as those of XLNet and BERT.
 
-    Their product over a text is no probability. The classes load as causal language models all the same.
+    Their product over a text is not its probability. The classes load as causal language models all the same.
     """
     config = model.config
     special = {getattr(config, name, None) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}

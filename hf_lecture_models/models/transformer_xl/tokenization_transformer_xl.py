@@ -3,7 +3,7 @@
 
 A published folder has a `vocab.bin`, a dictionary that torch saved, or a `vocab.pkl`, the same dictionary pickled.
 Later versions of transformers pickled all fields of the tokenizer, patterns and objects of sacremoses among them.
-Nothing that a file names is imported or run: an object that does nothing is in the place of whatever is no container.
+Nothing that a file names is imported or run: an object that does nothing is in the place of all but containers.
 """
 
 import os
