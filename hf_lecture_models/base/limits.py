@@ -17,7 +17,7 @@ def input_limit(model: Any) -> int | None:
 
     Ours have it as `longest_input`: only trained positions end. Of transformers' models it is the
     configuration's `max_position_embeddings`, less the positions before the first token that RoBERTa and its kin skip;
-    MPT calls it `max_seq_len`, and -1 (XLNet) means that there is none.
+    MPT calls it `max_seq_len`, and -1 (XLNet) means any number.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
     >>> input_limit(GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=8, n_layer=1, n_head=2, vocab_size=9)))
