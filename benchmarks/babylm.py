@@ -21,6 +21,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from benchmarks.common import (
+    add_output,
     data_folder,
     markdown_table,
     new_parser,
@@ -129,12 +130,12 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--pipeline", type=Path, default=Path("evaluation-pipeline-2025"), help="the checkout")
-    parser.add_argument("--output", type=Path, default=Path("babylm"), help="folder for pairs, n-grams and reports")
+    add_output(parser, "babylm", "pairs, n-grams and reports")
     parser.add_argument("--pairs", type=int, default=200, help="pairs of each paradigm (BLiMP has 1,000)")
     arguments = read_options(parser, NETWORKS)
     paradigms = [first_pairs(one, arguments.pairs) for one in read_blimp(data_folder() / "blimp")]
     pairs = write_pairs(paradigms, arguments.output / "blimp_filtered")
-    rows = read_results("babylm", {"rows": {}})["rows"]
+    rows = read_results("babylm", {"rows": {}}, arguments.kept)["rows"]
     folders = dict(arguments.networks)
     if NGRAM not in rows:
         folders[NGRAM] = save_ngram(arguments.output / "ngram5")
@@ -144,7 +145,7 @@ def main() -> None:
         print(f"{title}: {100 * rows[title]['pipeline_accuracy']:.1f} %", flush=True)
         rows = {one: rows[one] for one in TITLES if one in rows}
         settings = {"text_form": "wikitext", "probability": "prefix", "pairs_of_a_paradigm": arguments.pairs}
-        write_results("babylm", {**settings, "rows": rows})
+        write_results("babylm", {**settings, "rows": rows}, arguments.kept)
     print(table(rows))
 
 

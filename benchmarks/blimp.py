@@ -17,6 +17,7 @@ from transformers import AutoModelForCausalLM
 
 from benchmarks.common import (
     ROOT,
+    add_output,
     data_folder,
     markdown_table,
     new_parser,
@@ -90,10 +91,10 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("--output", type=Path, default=Path("blimp"), help="folder for what is not finished")
+    add_output(parser, "blimp", "what is not finished")
     arguments = read_options(parser, NETWORKS)
     paradigms = read_blimp(data_folder() / "blimp")
-    rows = read_results("blimp", {"rows": {}})["rows"]
+    rows = read_results("blimp", {"rows": {}}, arguments.kept)["rows"]
     for title, row in measure_ngrams(paradigms, arguments.output).items():
         rows[title] = timed_once(rows.get(title, {}), row)
     for title, folder in arguments.networks:
@@ -103,10 +104,12 @@ def main() -> None:
         print(f"{title}: {100 * rows[title]['accuracy']:.1f} %", flush=True)
     rows = {title: rows[title] for title in TITLES if title in rows}
     print(table(rows))
-    write_results("blimp", {"probability": "terminated", "ties": "count half", "rows": rows})
-    compared = {title: row for title, row in rows.items() if title != AS_THEY_ARE}
-    save_blimp_comparison(compared, ROOT / "docs" / "blimp.png")
-    (ROOT / "docs" / "blimp.md").write_text(PAGE.format(table=table(rows)), encoding="utf-8")
+    results = {"probability": "terminated", "ties": "count half", "rows": rows}
+    if write_results("blimp", results, arguments.kept):
+        pages = arguments.kept or ROOT / "docs"
+        compared = {title: row for title, row in rows.items() if title != AS_THEY_ARE}
+        save_blimp_comparison(compared, pages / "blimp.png")
+        (pages / "blimp.md").write_text(PAGE.format(table=table(rows)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks.common import (
     ROOT,
+    add_output,
     commit,
     is_committed,
     markdown_table,
@@ -196,16 +197,16 @@ def finished(path: Path) -> dict[str, Any]:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how often each network is trained (%(default)s)")
-    parser.add_argument("--output", type=Path, default=Path("canaries"), help="folder for what is finished")
+    add_output(parser, "canaries", "what is finished")
     arguments = read_options(parser)
     lines, valid = wikitext("train")[:LINES], wikitext("valid")[:VALIDATION_LINES]
-    runs = finished(arguments.output / "canaries.json")
+    runs = finished(arguments.output / "runs.json")
     for seed, name in product(range(arguments.seeds), [*NGRAMS, *NETWORKS]):
         key = f"{name}, seed {seed}"
         if key not in runs:
             runs[key] = measure(name, lines, valid, seed)
             record = strict_json({"commit": commit(), "runs": runs}, indent=1)
-            write_file(arguments.output / "canaries.json", f"{record}\n")
+            write_file(arguments.output / "runs.json", f"{record}\n")
         print(key, summarise([runs[key]]), flush=True)
     models = {}
     for name in [*NGRAMS, *NETWORKS]:
@@ -214,8 +215,8 @@ def main() -> None:
     print(table(models))
     settings = {"lines": LINES, "words": sum(len(line.split()) for line in lines), "vocabulary": VOCABULARY}
     settings |= {"candidates": len(CANDIDATES), "owners": OWNERS, "training": TRAINING, "networks": NETWORKS}
-    write_results("canaries", settings | {"models": models})
-    save_picture(models, ROOT / "docs" / "canaries.svg")
+    if write_results("canaries", settings | {"models": models}, arguments.kept):
+        save_picture(models, (arguments.kept or ROOT / "docs") / "canaries.svg")
 
 
 if __name__ == "__main__":

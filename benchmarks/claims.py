@@ -6,16 +6,15 @@
 
 NAME is a claim's (`hf-lecture claim` lists them). A trial that was cut off goes on after the last measurement that it
 finished. Each record is written into the package, hf_lecture_models/claims/records/NAME.json, so that an installed copy
-knows the verdicts.
+knows the verdicts; with --output into FOLDER, and nothing into the package.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, commit, new_parser, read_options, write_results
+from benchmarks.common import ROOT, add_output, commit, new_parser, read_options, write_results
 from hf_lecture_models.claims.claim import Claim, find_claim, load_claims
 from hf_lecture_models.claims.effect import EQUAL, Effect, holm
 from hf_lecture_models.claims.methods import METHODS
@@ -124,7 +123,7 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="claims to test")
     parser.add_argument("--seeds", nargs="+", type=int, help="in place of the claim's; such a run is not recorded")
-    parser.add_argument("--output", type=Path, default=Path("runs/claims"), help="folder for what is measured")
+    add_output(parser, "runs/claims", "what is measured")
     parser.add_argument("--page", action="store_true", help="write docs/claims.md from the records")
     options = read_options(parser)
     for name in options.names:
@@ -139,9 +138,9 @@ def main() -> None:
             sep="\n  ",
         )
         if trial == claim.experiment:
-            write_results(name, found, RECORDS)
+            write_results(name, found, options.kept or RECORDS)
     if options.page:
-        write_file(PAGE, page())
+        write_file(options.kept / PAGE.name if options.kept else PAGE, page())
 
 
 if __name__ == "__main__":

@@ -121,6 +121,17 @@ def new_parser(description: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
+def add_output(parser: argparse.ArgumentParser, default: str, contents: str) -> None:
+    """Add `--output`: a folder for what a benchmark finishes on the way, and if it is given for its record and pages.
+
+    `read_options` makes two options of it: `output`, the folder, and `kept`, the same folder if it was given, None if
+    record and pages belong to the repository.
+    """
+    text = f"folder for {contents}, for the record and pages too; without it {default}, and the repository for these"
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help=text)
+    parser.set_defaults(default_output=Path(default))
+
+
 def read_options(parser: argparse.ArgumentParser, networks: dict[str, str] | None = None) -> argparse.Namespace:
     """Return the options of a benchmark; refuse to begin on uncommitted code, whose figures nobody could repeat.
 
@@ -135,6 +146,8 @@ def read_options(parser: argparse.ArgumentParser, networks: dict[str, str] | Non
         parser.add_argument("networks", nargs="*", metavar="NAME=FOLDER", help=f"NAME: {', '.join(networks.values())}")
     parser.add_argument("--dirty", action="store_true", help="run uncommitted code, to try it; nothing is recorded")
     options = parser.parse_args()
+    if "default_output" in options:
+        options.kept, options.output = options.output, options.output or options.default_output
     if not options.dirty and not is_committed(commit()):
         parser.error(
             f"the code is not committed ({commit()}): commit it, or try it with --dirty, which records nothing"
@@ -203,29 +216,34 @@ def refuse_stopped(result: Any) -> None:
         raise SystemExit(f"stopped by {result.stopped}; the same command goes on after the last model that is finished")
 
 
-def write_results(name: str, results: Any, folder: Path | None = None) -> None:
+def write_results(name: str, results: Any, folder: Path | None = None) -> bool:
     """Write NAME.json into a folder, `benchmarks/results` by default: results, commit, date, machine and versions.
 
-    Results of uncommitted code are not written; `read_options` has let it run for its output alone.
+    Returns:
+        False if nothing was written, because the code is not committed; `read_options` has let it run for its output
+        alone. Then no page or picture is written either.
     """
     if not is_committed(commit()):
         print(f"not recorded: the code is not committed ({commit()})")
-        return
+        return False
     path = (folder or ROOT / "benchmarks" / "results") / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     record = {"benchmark": name, "commit": commit(), "date": date, "machine": machine(), "results": results}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print(f"written to {path.relative_to(ROOT)}")
+    print(f"written to {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
+    return True
 
 
-def read_results(name: str, otherwise: Any = None) -> Any:
-    """Return the results in benchmarks/results/NAME.json, or `otherwise` if there is no such record.
+def read_results(name: str, otherwise: Any = None, folder: Path | None = None) -> Any:
+    """Return the results in NAME.json of a folder, if it is there, or else of benchmarks/results, or else `otherwise`.
 
     Raises:
         FileNotFoundError: there is no such record, and `otherwise` is None.
     """
-    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    path = (folder or ROOT) / f"{name}.json"
+    if folder is None or not path.is_file():
+        path = ROOT / "benchmarks" / "results" / f"{name}.json"
     if otherwise is not None and not path.is_file():
         return otherwise
     return json.loads(path.read_text(encoding="utf-8"))["results"]

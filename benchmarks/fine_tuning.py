@@ -26,6 +26,7 @@ from transformers import AutoTokenizer
 
 from benchmarks.common import (
     ROOT,
+    add_output,
     check_trained_on_committed_code,
     commit,
     is_committed,
@@ -424,7 +425,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="models and tasks; by default all")
     parser.add_argument("--collect", action="store_true", help="train nothing: gather what earlier runs found")
-    parser.add_argument("--output", type=Path, default=Path("fine_tuning"), help="folder for the models")
+    add_output(parser, "fine_tuning", "the models")
     options = read_options(parser)
     if unknown := [name for name in options.only if name not in (MAJORITY, *ROWS, *COLUMNS)]:
         parser.error(f"there is no model and no task {unknown[0]!r}; {', '.join((MAJORITY, *ROWS, *COLUMNS))}")
@@ -435,7 +436,7 @@ def main() -> None:
             check_trained_on_committed_code(Path(starts[name]))
     if starts["minilm"]:
         starts["minilm"] = minilm(starts["minilm"], options.output)
-    cells: Cells = read_results("fine_tuning", {"cells": {}})["cells"]
+    cells: Cells = read_results("fine_tuning", {"cells": {}}, options.kept)["cells"]
     for model, title in asked_cells(options.only):
         start = "" if model == MAJORITY else ROWS[model].start
         if start and not starts[start] and not options.collect:
@@ -447,16 +448,16 @@ def main() -> None:
         if found is not None:
             cells.setdefault(model, {})[title] = found
             print(f"{title}, {model}: {_score(found)}, {found['step_cpu_seconds']:.0f} s", flush=True)
-            record(cells)
+            record(cells, options.kept)
     print(scores(cells))
     if is_committed(commit()):
-        save_picture(cells, ROOT / "docs" / "fine_tuning.png")
+        save_picture(cells, (options.kept or ROOT / "docs") / "fine_tuning.png")
 
 
-def record(cells: Cells) -> None:
+def record(cells: Cells, folder: Path | None) -> None:
     """Write the finished cells, so that a run that is cut off loses nothing."""
     budgets = {title: column.budget_s for title, column in COLUMNS.items()}
-    write_results("fine_tuning", {"seeds": SEEDS, "budgets_s": budgets, "cells": cells})
+    write_results("fine_tuning", {"seeds": SEEDS, "budgets_s": budgets, "cells": cells}, folder)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,16 @@ from typing import Any
 import yaml
 from transformers import AutoModelForCausalLM
 
-from benchmarks.common import ROOT, markdown_table, new_parser, read_options, read_results, wikitext, write_results
+from benchmarks.common import (
+    ROOT,
+    add_output,
+    markdown_table,
+    new_parser,
+    read_options,
+    read_results,
+    wikitext,
+    write_results,
+)
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.data.prompt_templates import TASKS, load_template
@@ -167,10 +176,10 @@ def figures(results: dict[str, Any]) -> str:
     return FIGURES.format(**above(rows), **facts, **tables, slide=slide, written=percent(written))
 
 
-def write_page(results: dict[str, Any]) -> None:
-    """Replace the figures of docs/prompting.md."""
+def write_page(results: dict[str, Any], folder: Path) -> None:
+    """Write docs/prompting.md with these figures into a folder."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + figures(results) + END + rest.partition(END)[2], encoding="utf-8")
+    write_file(folder / PAGE.name, before + BEGIN + figures(results) + END + rest.partition(END)[2])
 
 
 def all_rows(rows: dict[str, Any]) -> list[dict[str, Any]]:
@@ -198,14 +207,16 @@ def above(rows: dict[str, Any]) -> dict[str, int]:
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("--output", type=Path, default=Path("prompting"), help="folder for what is not finished")
+    add_output(parser, "prompting", "what is not finished")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the record")
     arguments = read_options(parser, NETWORKS)
-    before = read_results("prompting", {"rows": {}})
+    before = read_results("prompting", {"rows": {}}, arguments.kept)
+    is_recorded = True
     if not arguments.page:
         before = {"text_form": "wikitext", "seed": 0, **measure_all(arguments, before["rows"])}
-        write_results("prompting", before)
-    write_page(before)
+        is_recorded = write_results("prompting", before, arguments.kept)
+    if is_recorded:
+        write_page(before, arguments.kept or PAGE.parent)
 
 
 def measure_all(arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:

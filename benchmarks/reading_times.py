@@ -260,9 +260,9 @@ def main() -> None:
     print(table(rows))
     lower_cased = measure_lower_cased(words, train)
     settings = {"words_read": len(words), "folds": FOLDS, "seed": SEED}
-    write_results("reading_times", {**settings, "rows": rows, "lower_cased": lower_cased})
-    caption = "Natural Stories, gain over length and frequency; models trained on WikiText-2"
-    save_reading_times(drawn(rows), ROOT / "docs" / "reading_times.svg", caption)
+    if write_results("reading_times", {**settings, "rows": rows, "lower_cased": lower_cased}):
+        caption = "Natural Stories, gain over length and frequency; models trained on WikiText-2"
+        save_reading_times(drawn(rows), ROOT / "docs" / "reading_times.svg", caption)
 
 
 if __name__ == "__main__":

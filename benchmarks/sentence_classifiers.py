@@ -24,6 +24,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import (
     ROOT,
+    add_output,
     commit,
     markdown_table,
     mean_and_error,
@@ -153,13 +154,13 @@ def sentence(title: str, other: str, found: Mapping[str, float]) -> str:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="name of a recipe, without .yaml; or a title")
-    parser.add_argument("--output", type=Path, default=Path("sentence_classifiers"), help="folder for the models")
+    add_output(parser, "sentence_classifiers", "the models")
     arguments = read_options(parser)
     known = {path.stem for path in RECIPES.glob("*.yaml")} | CLASSIFIERS.keys()
     if unknown := [name for name in arguments.recipes if name not in known]:
         parser.error(f"there is no recipe {unknown[0]} in {RECIPES.relative_to(ROOT)}")
     disable_progress_bar()
-    rows = read_results("sentence_classifiers", {"rows": {}})["rows"]
+    rows = read_results("sentence_classifiers", {"rows": {}}, arguments.kept)["rows"]
     asked = {name: CLASSIFIERS.get(name, (name, {})) for name in arguments.recipes} or CLASSIFIERS
     for title, (recipe_name, changes) in asked.items():
         slug = title.replace(",", "").replace(" ", "_")
@@ -171,7 +172,7 @@ def main() -> None:
     print(table(rows))
     for names, found in compared.items():
         print(sentence(*names.split(" / "), found))
-    write_results("sentence_classifiers", {"seeds": SEEDS, "rows": rows, "comparisons": compared})
+    write_results("sentence_classifiers", {"seeds": SEEDS, "rows": rows, "comparisons": compared}, arguments.kept)
 
 
 if __name__ == "__main__":

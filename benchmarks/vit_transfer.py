@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.common import (
     ROOT,
+    add_output,
     data_folder,
     mean_and_error,
     new_parser,
@@ -75,7 +76,7 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--images", type=int, default=1000, help="images of the even classes to learn from")
     parser.add_argument("--max_steps", type=int, default=0, help="steps of each training, to try it")
-    parser.add_argument("--output", type=Path, default=Path("runs/vit_transfer"), help="folder for the models")
+    add_output(parser, "runs/vit_transfer", "the models")
     options = read_options(parser)
     data_folder()
     be_quiet()
@@ -107,7 +108,7 @@ def main() -> None:
             found["CPU seconds"] = round(seconds)
         results[start] = found | mean_and_error(found["accuracy"])
         print(start, results[start], flush=True)
-    write_results("vit_transfer", results)
+    write_results("vit_transfer", results, options.kept)
 
 
 if __name__ == "__main__":

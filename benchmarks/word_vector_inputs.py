@@ -18,7 +18,7 @@ from typing import Any
 
 from transformers.utils.logging import disable_progress_bar
 
-from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, write_results
+from benchmarks.common import add_output, check_trained_on_committed_code, new_parser, read_options, write_results
 from benchmarks.sentence_classifiers import SEEDS, compare, run, summary
 from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
 
@@ -39,7 +39,7 @@ def prepare(model: Any, tokenizer: Any, inputs: str, vectors: str) -> None:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("vectors", metavar="VECTORS", help="folder of a trained Word2VecForPreTraining")
-    parser.add_argument("--output", type=Path, default=Path("word_vector_inputs"), help="folder for the models")
+    add_output(parser, "word_vector_inputs", "the models")
     options = read_options(parser)
     if not options.dirty:
         check_trained_on_committed_code(Path(options.vectors))
@@ -65,7 +65,7 @@ def main() -> None:
         for row in rows.values():
             del row["right"]
         results[reader] = {"rows": rows, "over one-hot": differences}
-    write_results("word_vector_inputs", results)
+    write_results("word_vector_inputs", results, options.kept)
 
 
 if __name__ == "__main__":

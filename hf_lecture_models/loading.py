@@ -18,6 +18,7 @@ from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import load_file
 from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
+from hf_lecture_models.models.word2vec.conversion_word2vec import is_word2vec_name
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -121,9 +122,10 @@ def check_location(name: str) -> bool:
         return True
     if not is_arpa_name(name):
         if path.is_file():
+            first = f"; vectors of word2vec are a model after `hf-lecture convert {name} FOLDER`"
             raise OSError(
                 f"{name} is a file: name a model's folder, its name on the Hub, a file ending in .arpa[.gz], or one of "
-                "KenLM's binary files"
+                f"KenLM's binary files{first if is_word2vec_name(name) else ''}"
             )
         return locations.check_location(name, "folder or ARPA file")
     if not path.exists():

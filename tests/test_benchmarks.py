@@ -2,6 +2,7 @@
 """Published figures are measured on committed code."""
 
 import argparse
+import ast
 import doctest
 import importlib
 import json
@@ -15,6 +16,7 @@ import torch
 from benchmarks import (
     attention_cost_picture,
     canaries,
+    claims,
     common,
     efficient_ablation,
     generation_parts,
@@ -25,6 +27,8 @@ from benchmarks import (
 )
 from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
+from hf_lecture_models.claims.claim import find_claim
+from hf_lecture_models.claims.report import read_record
 from hf_lecture_models.io import runs
 
 SCRIPTS = sorted(
@@ -134,6 +138,61 @@ def test_a_record_names_its_commit(monkeypatch, started_on, tmp_path):
     common.write_results("speed", {"ratio": 1.2})
     record = json.loads((tmp_path / "benchmarks" / "results" / "speed.json").read_text("utf-8"))
     assert (record["commit"], record["results"]) == ("4be37d21c0aa", {"ratio": 1.2})
+
+
+def test_output_of_claims_takes_the_record_and_the_page(monkeypatch, started_on, tmp_path, capsys):
+    """And the package's own record of this claim stays as it is; without --output it is written anew."""
+    started_on("4be37d21c0aa")
+    record = read_record(find_claim("word_order"))
+    monkeypatch.setattr(claims, "run_trial", lambda trial, methods, folder, commit: record["results"])
+    monkeypatch.setattr(claims, "RECORDS", tmp_path / "package")
+    monkeypatch.setattr(claims, "PAGE", tmp_path / "docs" / "claims.md")
+    monkeypatch.setattr("sys.argv", ["claims", "word_order", "--page", "--output", str(tmp_path / "mine")])
+    claims.main()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["claims.md", "mine", "word_order.json"]
+    assert json.loads((tmp_path / "mine" / "word_order.json").read_text("utf-8"))["results"] == record["results"]
+    assert f"written to {tmp_path / 'mine' / 'word_order.json'}" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", ["claims", "word_order"])
+    monkeypatch.chdir(tmp_path)
+    claims.main()
+    assert (tmp_path / "package" / "word_order.json").is_file()
+
+
+WITH_OUTPUT = sorted(
+    path.stem
+    for path in Path(common.__file__).parent.glob("*.py")
+    if '"--output"' in path.read_text("utf-8") or "add_output(parser" in path.read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_OUTPUT if name != "common"])
+def test_output_is_where_everything_is_written(name):
+    """Each write of a record names the folder that was given, and each place in docs is one of two."""
+    text = Path(common.__file__).with_name(f"{name}.py").read_text("utf-8")
+    assert '"--output"' not in text, "add_output makes this option"
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    writes = [call for call in calls if getattr(call.func, "id", "") == "write_results"]
+    assert writes
+    assert all(len(call.args) == 3 for call in writes)
+    for line in text.splitlines():
+        assert 'ROOT / "docs"' not in line or ".kept or" in line or line.startswith("PAGE = ")
+
+
+def test_output_given_and_not(monkeypatch, started_on, tmp_path):
+    started_on("4be37d21c0aa")
+    monkeypatch.setattr(common, "ROOT", tmp_path)
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "results" / "speed.json").write_text('{"results": 1}')
+    for words, output, kept in (([], Path("runs"), None), (["--output", "a/b"], Path("a/b"), Path("a/b"))):
+        parser = argparse.ArgumentParser()
+        common.add_output(parser, "runs", "models")
+        monkeypatch.setattr("sys.argv", ["speed", *words])
+        options = common.read_options(parser)
+        assert (options.output, options.kept) == (output, kept)
+    folder = tmp_path / "a" / "b"
+    assert common.read_results("speed", {}, folder) == 1, "what is not there yet is read from the repository"
+    assert common.write_results("speed", 2, folder)
+    assert (common.read_results("speed", {}, folder), common.read_results("speed")) == (2, 1)
 
 
 def test_a_model_of_uncommitted_code_is_refused(tmp_path):

@@ -153,12 +153,17 @@ def test_an_arpa_file_is_an_ngram_model(tmp_path, tokenizer):
 
 def test_what_is_no_model_is_refused_before_anyone_is_asked(tmp_path, network):
     (tmp_path / "notes.txt").write_text("", encoding="utf-8")
+    for name in ("v.bin", "v.vec.gz", "v.md"):
+        (tmp_path / name).write_bytes(b"2 1\ncat 1\ndog 2\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "folder.arpa").mkdir()
     for name, message in {
         "missing.arpa.gz": "there is no ARPA file",
         str(tmp_path / "folder.arpa"): "is a folder: name an ARPA file",
         str(tmp_path / "notes.txt"): "is a file: name a model's folder",
+        str(tmp_path / "v.bin"): rf"after `hf-lecture convert {tmp_path}/v.bin FOLDER`$",
+        str(tmp_path / "v.vec.gz"): rf"after `hf-lecture convert {tmp_path}/v.vec.gz FOLDER`$",
+        str(tmp_path / "v.md"): "KenLM's binary files$",
         str(tmp_path / "empty"): "has no config.json",
         str(tmp_path / "nowhere"): "there is no folder",
         "./nowhere": "there is no folder",

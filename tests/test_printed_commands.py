@@ -56,6 +56,7 @@ STANDS_FOR = [
     (r"--dataset_name FOLDER", "--dataset_name rows"),
     (r"--data FOLDER", "--data pairs"),
     (r"convert MODEL model.arpa", "convert trigram again.arpa"),
+    (r"convert \{\} FOLDER", "convert vectors.bin FOLDER"),
     (r"(convert (?:model.arpa|vectors.bin|lm.bin)|--output_dir) FOLDER", r"\1 new"),
     (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
     (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),

@@ -55,8 +55,9 @@ class LectureConfig(PreTrainedConfig):
     """Field -> the values that it may take."""
     positive_fields: ClassVar[tuple[str, ...]] = ()
     """Sizes: integers that must be at least 1 (None, where the type admits it, passes)."""
-    fixed_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields of official checkpoints that change what is computed: class attributes with the one value that is read."""
+    fixed_fields: ClassVar[dict[str, str]] = {}
+    """Field of official checkpoints that changes what is computed -> the program that computes its other values. The
+    class attribute of this name has the one value that is read."""
     non_negative_fields: ClassVar[tuple[str, ...]] = ("initializer_range", "layer_norm_eps")
     """Numbers that must be finite and at least 0."""
     finite_fields: ClassVar[tuple[str, ...]] = ()
@@ -99,7 +100,7 @@ class LectureConfig(PreTrainedConfig):
         if type(self).__module__.startswith("hf_lecture_models."):
             # An exported folder names the code of its pipelines, which asks for trust; here the package's own are used.
             kwargs.pop("custom_pipelines", None)
-        for name in kwargs.keys() & set(self.fixed_fields):
+        for name in kwargs.keys() & self.fixed_fields.keys():
             self._check_value(name, kwargs.pop(name))
         if kwargs.get("num_labels") is not None:
             self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
@@ -236,7 +237,7 @@ class LectureConfig(PreTrainedConfig):
         elif name in self.fixed_fields and value not in (None, own):
             rule = (
                 f"this model computes {name}={own!r} alone: leave the field out, or load the checkpoint with "
-                "transformers' own class"
+                f"{self.fixed_fields[name]}"
             )
         elif isinstance(value, int | float):
             rule = self._broken_rule(name, value)

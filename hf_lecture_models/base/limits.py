@@ -16,7 +16,8 @@ def input_limit(model: Any) -> int | None:
     """Return the number of tokens that a model, ours or of transformers, can read at once; None without a bound.
 
     Ours have it as `longest_input`: only trained positions end. Of transformers' models it is the
-    configuration's `max_position_embeddings`, less the positions before the first token that RoBERTa and its kin skip.
+    configuration's `max_position_embeddings`, less the positions before the first token that RoBERTa and its kin skip;
+    MPT calls it `max_seq_len`, and -1 (XLNet) means any number.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
     >>> input_limit(GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=8, n_layer=1, n_head=2, vocab_size=9)))
@@ -24,7 +25,7 @@ def input_limit(model: Any) -> int | None:
     """
     if hasattr(model, "longest_input"):
         return model.longest_input
-    limit = getattr(model.config, "max_position_embeddings", None)
+    limit = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "max_seq_len", None)
     if limit is None or limit < 1:
         return None
     for name, module in model.named_modules():

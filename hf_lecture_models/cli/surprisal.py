@@ -4,14 +4,14 @@
 import csv
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, load_side_by_side, print_json
 from hf_lecture_models.evaluation.scoring import ContextLimit
 from hf_lecture_models.evaluation.surprisal import MASKED, ScoredText, kind_of, score_spans
-from hf_lecture_models.evaluation.word_surprisal import WordSurprisal, word_surprisals
+from hf_lecture_models.evaluation.word_surprisal import iterate_words
 
 _OF_WORDS = ["text", "number", "kind", "word", "start", "end"]
 _OF_MODELS = ["bits", "tokens", "unknown"]
@@ -27,17 +27,18 @@ def run(name: str, files: list[str], beside: list[str], stream: bool, json: bool
     writer = csv.writer(sys.stdout, lineterminator="\n")
     if not json:
         writer.writerow(_OF_WORDS + [f"{title}.{column}" for title in models for column in _OF_MODELS])
-    texts = 0
     chunks: Iterable[list[str]] = line_chunks(files, batch_size)
+    texts = 0
     for lines in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scored = {title: score_spans(*loaded, lines, stream, batch_size) for title, loaded in models.items()}
-        for one in zip(*scored.values(), strict=True):
+        scored = [score_spans(*loaded, lines, stream, batch_size) for loaded in models.values()]
+        for one in zip(*scored, strict=True):
             texts += 1
-            words = dict(zip(models, map(word_surprisals, one), strict=True))
-            for title, text in zip(models, one, strict=True):
-                sums[title].add(text, words[title])
-            for row in _rows(texts, words):
-                print_json(row) if json else writer.writerow(_cells(row))
+            rows = _rows(texts, one, list(sums.values()), missing=math.nan if json else "")
+            if json:
+                for row in rows:
+                    print_json(_named(row, list(models)))
+            else:
+                writer.writerows(rows)
         sys.stdout.flush()
     if not texts:
         raise ValueError("there are no lines to read; give one text per line")
@@ -53,10 +54,8 @@ class _Sums:
         self.texts = self.words = self.tokens = self.unknown = self.longest = 0
         self.bits = 0.0
 
-    def add(self, text: ScoredText, words: Sequence[WordSurprisal]) -> None:
+    def add(self, text: ScoredText) -> None:
         self.texts += 1
-        self.words += len(words) - 1
-        self.unknown += sum(word.unknown for word in words)
         self.bits += text.bits
         row = text.measures["tokens"] + 1
         self.tokens += text.measures["tokens"]
@@ -71,27 +70,31 @@ class _Sums:
         return counts | window
 
 
-def _rows(text: int, words: dict[str, list[WordSurprisal]]) -> list[dict[str, Any]]:
-    """Return a row for each word of a text, and one for its end."""
-    rows = []
-    for number, columns in enumerate(zip(*words.values(), strict=True), start=1):
-        first, is_end = columns[0], number == len(next(iter(words.values())))
-        row: dict[str, Any] = {"text": text, "number": number, "kind": "end" if is_end else "word"}
-        row |= {"word": "</s>" if is_end else first.word, "start": first.start, "end": first.end}
-        row["models"] = {
-            title: {column: getattr(one, column) for column in _OF_MODELS}
-            for title, one in zip(words, columns, strict=True)
-        }
-        rows.append(row)
-    return rows
+def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums], missing: Any) -> Iterator[list[Any]]:
+    """Yield the values of each word of a text, and of its end, under all models; text and words are added to `sums`.
+
+    Args:
+        missing: what stands for the bits of a word that has none.
+    """
+    for text_of_model, counts in zip(scored, sums, strict=True):
+        counts.add(text_of_model)
+    for number, columns in enumerate(zip(*map(iterate_words, scored), strict=True), start=1):
+        first = columns[0]
+        kind = ("word", first.word) if first.word else ("end", "</s>")
+        row = [text, number, *kind, first.start, first.end]
+        for one, counts in zip(columns, sums, strict=True):
+            row += (missing if math.isnan(one.bits) else one.bits, one.tokens, one.unknown)
+            counts.words += bool(one.word)
+            counts.unknown += one.unknown
+        yield row
 
 
-def _cells(row: dict[str, Any]) -> list[Any]:
-    """Return the row's cells; a word without bits has an empty one."""
-    cells = [row[column] for column in _OF_WORDS]
-    for one in row["models"].values():
-        cells += ["" if math.isnan(one["bits"]) else one["bits"], one["tokens"], one["unknown"]]
-    return cells
+def _named(row: list[Any], titles: list[str]) -> dict[str, Any]:
+    """Return the values of a row by the names of their columns."""
+    of_models = (
+        dict(zip(_OF_MODELS, row[at:], strict=False)) for at in range(len(_OF_WORDS), len(row), len(_OF_MODELS))
+    )
+    return dict(zip(_OF_WORDS, row, strict=False)) | {"models": dict(zip(titles, of_models, strict=True))}
 
 
 def _print_sums(sums: dict[str, _Sums], json: bool) -> None:

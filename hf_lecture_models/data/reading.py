@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from hf_lecture_models.data.conll import CONLL_SUFFIXES, ConllTable
-from hf_lecture_models.data.dataset_loading import load_files, load_from_hub
+from hf_lecture_models.data.dataset_loading import load_files, load_named
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
@@ -81,8 +81,7 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
         return [_read_file(name, recipe, known, has_labels=part != "predict") for name in files]
     if recipe.dataset_name and split:
         return [
-            _Table(f"split {one} of {recipe.dataset_name}", load_from_hub(recipe, one), recipe)
-            for one in split.split("+")
+            _Table(f"split {one} of {recipe.dataset_name}", load_named(recipe, one), recipe) for one in split.split("+")
         ]
     if part == "train":
         raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")

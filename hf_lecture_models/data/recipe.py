@@ -23,9 +23,9 @@ class DataRecipe(Recipe):
     predict_files: list[str] = setting(
         [], "rows without labels, whose predictions are written to the folder `predictions` of output_dir", free=True
     )
-    dataset_name: str = setting("", "data set on the Hub, in place of files")
+    dataset_name: str = setting("", "data set on the Hub, or a folder that `save_to_disk` wrote, in place of files")
     dataset_config: str | None = setting(None, "its configuration")
-    dataset_revision: str = setting("", "its revision: a commit, so that the data stay the same")
+    dataset_revision: str = setting("", "its revision on the Hub: a commit, so that the data stay the same")
     train_split: str = setting("train", "its split to train on")
     validation_split: str = setting("validation", "its split to validate on")
     test_split: str = setting("", "its split for the results on the model's card", free=True)

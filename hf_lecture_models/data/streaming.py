@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.dataset_loading import import_datasets, load_files, load_from_hub, other_kinds
+from hf_lecture_models.data.dataset_loading import import_datasets, load_files, load_named, other_kinds
 from hf_lecture_models.data.files import BUILDERS, SUFFIXES, find_file
 from hf_lecture_models.data.reading import check_one_source, missing_column, open_table, read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
@@ -28,7 +28,7 @@ def stream_texts(recipe: TextsRecipe) -> Any:
     if recipe.train_files:
         source, dataset = ", ".join(recipe.train_files), _stream_files(recipe)
     elif recipe.dataset_name:
-        source, dataset = recipe.dataset_name, load_from_hub(recipe, recipe.train_split, streaming=True)
+        source, dataset = recipe.dataset_name, load_named(recipe, recipe.train_split, streaming=True)
     else:
         raise ValueError("the recipe names no training data: set train_files or dataset_name")
     if dataset.column_names is not None and recipe.text_column not in dataset.column_names:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.dataset_loading import import_datasets
+from hf_lecture_models.data.dataset_loading import folder_errors, import_datasets, load_folder
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix
 
 CHUNK_ROWS = 4096
@@ -245,23 +245,9 @@ def _read_folder(name: str, split: str) -> Iterator[Any]:
     Raises:
         ValueError: the folder holds no data set, a damaged one, or none with this split.
     """
-    datasets = import_datasets()
-    is_one, is_several = (Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
-    try:
-        if is_one or is_several:
-            data = datasets.load_from_disk(name)
-        else:
-            builder = datasets.load_dataset_builder(str(Path(name).absolute()))
-            if builder.name == "text":
-                builder.config.encoding = "utf-8-sig"  # without a byte order mark, as other files are read
-            data = builder.as_streaming_dataset()
-        chosen = data if is_one else data.get(split)
-        if chosen is not None:
-            yield from chosen.with_format("arrow").iter(batch_size=CHUNK_ROWS)
-    except (datasets.exceptions.DatasetsError, OSError, ValueError) as error:
-        raise ValueError(f"{name} cannot be read as a data set: {error}") from error
-    if chosen is None:
-        raise ValueError(f"{name} has no split {split!r}, only {', '.join(data)}; name one of them")
+    data = load_folder(name, split, streaming=True)
+    with folder_errors(name):
+        yield from data.with_format("arrow").iter(batch_size=CHUNK_ROWS)
 
 
 def _arrow_texts(table: Any, name: str, column: str) -> list[str | None]:

@@ -153,12 +153,26 @@ def _with_unknown_tokens(
 
 
 def _word_of_token(tokenizer: Any, text: str, words: list[re.Match[str]]) -> list[int]:
-    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-    offsets = tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]
     starts = [word.start() for word in words]
     # A token belongs to the word that holds its last character: some tokenizers count the space before into the token.
     # White space before the first word belongs to it.
-    return [max(0, bisect_right(starts, max(start, end - 1)) - 1) for start, end in offsets]
+    return [max(0, bisect_right(starts, max(start, end - 1)) - 1) for start, end in _offsets(tokenizer, text)]
+
+
+def token_ends(tokenizer: Any, text: str) -> list[int]:
+    """Return for each token the position after its last character in the text.
+
+    >>> token_ends(WordTokenizer.from_words(["the", "cat"]), "the  cat")
+    [3, 8]
+    """
+    if isinstance(tokenizer, WordTokenizer) and tokenizer.has_one_token_per_word():
+        return [word.end() for word in WORD.finditer(text)]
+    return [end for _, end in _offsets(tokenizer, text)]
+
+
+def _offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+    return tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]
 
 
 def _impossible(tokenizer: Any, text: str) -> EncodedText:

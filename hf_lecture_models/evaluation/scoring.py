@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.scoring import score_from_logits
@@ -104,7 +105,11 @@ class ContextLimit:
 
     @classmethod
     def of(cls, model: Any) -> "ContextLimit":
-        """Return the limit of a model: recurrent, of fixed order, or with a longest input (then half overlaps)."""
+        """Return the limit of a model: recurrent, of fixed order, or with a longest input (then half overlaps).
+
+        Raises:
+            ValueError: the model's longest input is one token, or it sees the tokens after a place.
+        """
         config = model.config
         window = getattr(config, "max_position_embeddings", None)
         stateful = getattr(model, "_is_stateful", False)
@@ -124,10 +129,36 @@ class ContextLimit:
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
         # A model without a limit is given windows of the length that it was trained on, if it names one.
-        longest = input_limit(model) or window or _DEFAULT_WINDOW
+        own = window if isinstance(config, LectureConfig) else None
+        longest = input_limit(model) or own or _DEFAULT_WINDOW
         if longest < 2:
             raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
+        _refuse_later_tokens(model)
         return cls(longest=longest, overlap=longest // 2, exact=False)
+
+
+def _refuse_later_tokens(model: Any) -> None:
+    """Raise a ValueError for a model of transformers whose logits depend on later tokens, as those of XLNet and BERT.
+
+    Their product over a text is not its probability. The classes load as causal language models all the same.
+    """
+    config = model.config
+    special = {getattr(config, name, None) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
+    ids = [number for number in range(config.vocab_size) if number not in special][:2]
+    if isinstance(config, LectureConfig) or len(ids) < 2:
+        return
+    first, second = ids
+    with evaluation_mode(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        found = []
+        for row in ([first, first], [first, second]):
+            torch.manual_seed(0)  # for hashes that are drawn
+            found.append(model(input_ids=torch.tensor([row], device=model.device)).logits[0, 0].float())
+    sizes = [numbers.abs().nan_to_num(0.0, posinf=0.0).max() for numbers in (found[0] - found[1], found[0])]
+    if sizes[0] > 1e-5 * sizes[1]:
+        raise ValueError(
+            f"{type(model).__name__} sees later tokens, so it gives a text no probability; load a model that reads "
+            "from left to right (some do with is_decoder=True), or one with AutoModelForMaskedLM, which surprisal reads"
+        )
 
 
 def _logits_per_token(model: Any) -> int:

@@ -8,12 +8,11 @@ of masked words gives the probability of a piece between all others (`pseudo_lik
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
 
+from hf_lecture_models.evaluation.encoding import token_ends
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
@@ -36,7 +35,7 @@ SENTENCE_PAIRS = {
 CAUSAL, MASKED = "causal", "masked"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TokenSpan:
     """A span of a text, with the summed surprisal of its tokens."""
 
@@ -159,20 +158,25 @@ def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float)
 
     Several tokens of one character are one span.
     """
-    text = score.encoded.text
-    options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-    ends = [end for _, end in tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]]
-    unknown = set(score.encoded.unknown_tokens)
+    text, unknown = score.encoded.text, set(score.encoded.unknown_tokens)
+    ends = token_ends(tokenizer, text)
     spans: list[TokenSpan] = []
-    start = 0
-    # Bytes of one character end at the same place.
-    for end, tokens in groupby(enumerate(ends), key=itemgetter(1)):
-        places = [place for place, _ in tokens]
-        covered = text[start:end]
-        visible_ends = [start + word.end() for word in WORD.finditer(covered)]
-        visible_end = visible_ends[-1] if visible_ends else None
-        total = math.fsum(bits[place] for place in places)
-        spans.append(TokenSpan(covered, total, visible_end, not unknown.isdisjoint(places), len(places)))
+    start = place = 0
+    words = WORD.finditer(text)
+    word = next(words, None)
+    while place < len(ends):
+        first, end = place, ends[place]
+        while place < len(ends) and ends[place] == end:  # bytes of one character end at the same place
+            place += 1
+        visible_end = None
+        while word is not None and word.end() <= end:
+            visible_end, word = word.end(), next(words, None)
+        if word is not None and max(start, word.start()) < end:  # the token ends within this word
+            visible_end = end
+        # fsum makes 0.0 of -0.0.
+        total = bits[first] or 0.0 if place == first + 1 else math.fsum(bits[first:place])
+        is_unknown = not unknown.isdisjoint(range(first, place))
+        spans.append(TokenSpan(text[start:end], total, visible_end, is_unknown, place - first))
         start = end
     return [*spans, TokenSpan(text[start:], last, tokens=0 if math.isnan(last) else 1)]
 

@@ -9,14 +9,15 @@ here, so that the words and the end add up to -log2 of the probability of the te
 """
 
 import math
-from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
 from hf_lecture_models.tokenization.splitting import WORD
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class WordSurprisal:
     """One word of a text, or its end, under one model."""
 
@@ -44,31 +45,41 @@ def word_surprisals(scored: ScoredText) -> list[WordSurprisal]:
     'word' 7 11 8.0 1
     '' 11 11 1.0 1
     """
-    places = [match.span() for match in WORD.finditer(scored.text)]
-    spans = _spans_by_word(scored.spans, [start for start, _ in places])
-    found = [_sum(scored, place, some) for place, some in zip(places, spans, strict=False)]
-    return [*found, _sum(scored, (len(scored.text),) * 2, spans[-1])]
+    return list(iterate_words(scored))
 
 
-def _spans_by_word(spans: list[TokenSpan], starts: list[int]) -> list[list[TokenSpan]]:
-    """Return the spans that count for each word, and those of the end in a last list."""
-    found: list[list[TokenSpan]] = [[] for _ in range(len(starts) + 1)]
-    waiting: list[TokenSpan] = []
-    for span in spans:
+def iterate_words(scored: ScoredText) -> Iterator[WordSurprisal]:
+    """Yield what `word_surprisals` returns, one by one: a text may have millions of words.
+
+    >>> [word.bits for word in iterate_words(ScoredText("a b", [TokenSpan("a", 3.0, 1), TokenSpan(" b", 2.0, 3)], {}))]
+    [3.0, 2.0, nan]
+    """
+    end = len(scored.text)
+    places = chain((match.span() for match in WORD.finditer(scored.text)), [(end, end)])
+    place, following = next(places), next(places, None)
+    own, waiting = list[TokenSpan](), list[TokenSpan]()
+    for span in scored.spans:
         waiting.append(span)
-        if span.end is not None:
-            found[bisect_right(starts, span.end - 1) - 1] += waiting
-            waiting = []
-    found[-1] += waiting
-    return found
+        if span.end is None:
+            continue
+        while following is not None and following[0] < span.end:
+            yield _sum(scored, *place, own)
+            own, place, following = [], following, next(places, None)
+        own += waiting
+        waiting = []
+    while following is not None:
+        yield _sum(scored, *place, own)
+        own, place, following = [], following, next(places, None)
+    yield _sum(scored, *place, waiting)
 
 
-def _sum(scored: ScoredText, place: tuple[int, int], spans: list[TokenSpan]) -> WordSurprisal:
-    start, end = place
+def _sum(scored: ScoredText, start: int, end: int, spans: list[TokenSpan]) -> WordSurprisal:
     word = scored.text[start:end]
     if not scored.possible:
         unknown = word in scored.unknown_words
         return WordSurprisal(word, start, end, math.inf if unknown else math.nan, 0, unknown)
+    if len(spans) == 1:
+        return WordSurprisal(word, start, end, spans[0].bits + 0.0, spans[0].tokens, spans[0].unknown)
     bits = [span.bits for span in spans if not math.isnan(span.bits)]
     total = math.fsum(bits) if bits else math.nan
     tokens, unknown = sum(span.tokens for span in spans), any(span.unknown for span in spans)

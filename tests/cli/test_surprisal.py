@@ -5,15 +5,21 @@ import csv
 import io
 import json
 import math
+import os
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
+from hf_lecture_models.cli import surprisal
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 from tests.cli.conftest import TEXTS
+from tests.memory import memory_taken
 
 LINES = 'the cat, "zebra"\n\na dog ran\n'
 
@@ -65,6 +71,27 @@ def test_every_word_of_every_line(run, folder, network, bert):
     assert err.splitlines()[0].startswith("trigram: texts 3, words 6, tokens 9, unknown 2, bits ")
     assert err.splitlines()[2].startswith("bert: ")
     assert err.endswith(", given all other tokens of the text\n")
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_long_line_takes_little_memory(tmp_path, json):
+    """At most 400 bytes for each further word of a line; with lists of its words, rows and offsets it was 1,160."""
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="add_alpha", progress=False)
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "model")
+    taken = []
+    for words in (4_000, 4_000, 12_000):  # the first call imports what it needs
+        (tmp_path / "line.txt").write_text("the cat saw a dog " * (words // 5) + "\n", encoding="utf-8")
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            redirect_stderr(nowhere),
+            memory_taken() as memory,
+        ):
+            surprisal.run(str(tmp_path / "model"), [str(tmp_path / "line.txt")], [], False, json, 16)
+        taken.append(memory.python)
+    assert taken[2] - taken[1] < 400 * 8_000
 
 
 def test_a_stream_has_a_context(run, network, bert):

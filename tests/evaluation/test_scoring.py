@@ -4,11 +4,13 @@
 import numpy as np
 import pytest
 import torch
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCausalLM, WordTokenizer
+from hf_lecture_models.base.limits import input_limit
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.scoring import ContextLimit, score_rows, score_texts
+from tests.model_tests import perturb
 
 TEXTS = ["the cat saw the dog", "the cat ran", "a dog ran", "the cat saw the cat", "the cat", "", "the cat ran"]
 
@@ -91,3 +93,65 @@ def test_places_of_unknown_words():
         assert [text.words for text in encoded] == [0, 2, 2, 5, 0, 1]
     spelled = WordTokenizer.from_words(["a", "b"], unknown_words="spelled")
     assert [text.words for text in encode_texts(spelled, ["a ba", ""])] == [2, 0]
+
+
+BERT = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+BERT |= {"max_position_embeddings": 16}
+XLM = {"emb_dim": 8, "n_layers": 1, "n_heads": 2, "max_position_embeddings": 16}
+
+
+def foreign(tokenizer, model_type, fields):
+    """A model of transformers with random weights of a size that trained ones have."""
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    config = AutoConfig.for_model(model_type, vocab_size=len(tokenizer), **ids, **fields)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    perturb(model, 0.3)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model_type", "fields", "limit"),
+    [
+        ("mpt", {"d_model": 8, "n_layers": 1, "n_heads": 2, "max_seq_len": 16}, 16),
+        ("bloom", {"hidden_size": 8, "n_layer": 1, "n_head": 2}, None),
+        ("mamba", {"hidden_size": 8, "num_hidden_layers": 1, "state_size": 4}, None),
+        ("rwkv", {"hidden_size": 8, "num_hidden_layers": 2, "attention_hidden_size": 8, "context_length": 16}, 16),
+        ("xlm", XLM | {"causal": True}, 16),
+        ("bert", BERT | {"is_decoder": True}, 16),
+        ("gpt_neox", BERT | {"rotary_pct": 0.5}, 16),
+    ],
+)
+@torch.no_grad()
+def test_models_of_transformers_whose_limit_has_another_name_or_none(model_type, fields, limit):
+    """By hand: each token's log-probability after those before it in windows of `limit` tokens that half overlap."""
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    model = foreign(tokenizer, model_type, fields)
+    assert input_limit(model) == limit
+    text = "the cat saw the dog " * 6
+    row = [tokenizer.bos_token_id, *tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+    expected, longest = [], limit or len(row)
+    for place in range(1, len(row)):
+        past = max(0, place - longest + 1)
+        start = -(-past // (longest // 2)) * (longest // 2)  # windows begin at multiples of half their length
+        logits = model(torch.tensor([row[start:place]])).logits[0, -1]
+        expected.append(logits.log_softmax(-1)[row[place]].item())
+    found = score_texts(model, tokenizer, [text])[0].log_probs
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "fields"),
+    [
+        ("xlnet", {"d_model": 8, "n_layer": 1, "n_head": 2, "d_inner": 8}),
+        ("xlm", XLM),
+        ("bert", BERT),
+        ("roberta", BERT),
+        ("electra", BERT | {"embedding_size": 8}),
+    ],
+)
+def test_models_that_see_later_tokens_are_refused(model_type, fields):
+    """AutoModelForCausalLM loads them, but what they give to a token depends on the tokens after it."""
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    model = foreign(tokenizer, model_type, fields)
+    with pytest.raises(ValueError, match=rf"^{type(model).__name__} sees later tokens.* left to right .*MaskedLM"):
+        score_texts(model, tokenizer, TEXTS)

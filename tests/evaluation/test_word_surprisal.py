@@ -2,6 +2,7 @@
 """Surprisal by word: which tokens count for which word, for tokenizers of every kind, and sums that stay exact."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import CTRLTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
+from hf_lecture_models.evaluation.encoding import token_ends
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan, score_spans
 from hf_lecture_models.evaluation.word_surprisal import word_surprisals
@@ -16,7 +18,7 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer
-from hf_lecture_models.tokenization.splitting import split_words
+from hf_lecture_models.tokenization.splitting import WORD, split_words
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -59,6 +61,30 @@ def test_words_and_end_add_up_to_the_text(kind):
         unknown = [word.word for word in words if word.unknown]
         assert set(score.encoded.unknown_words) <= set(unknown), "and more where an unknown blank counts for a word"
         assert ("zebra" in unknown) == ("zebra" in score.encoded.unknown_words)
+
+
+@pytest.mark.parametrize("kind", [WordTokenizer, BpeTokenizer, CharTokenizer, ByteTokenizer, UnigramTokenizer, None])
+def test_spans_are_those_of_the_tokenizers_offsets(kind):
+    """By the definition: tokens that end at one place are a span, and it ends in its last visible character."""
+    if kind is None:
+        tokenizer = gpt2_tokenizer(trim_offsets=False)
+        model = gpt2(len(tokenizer))
+    else:
+        model, tokenizer = trained(kind)
+    for score, scored in zip(score_texts(model, tokenizer, ODD), score_spans(model, tokenizer, ODD), strict=True):
+        text, bits = score.encoded.text, (-score.log_probs / math.log(2)).tolist()
+        options = {"add_special_tokens": False, "split_special_tokens": True, "return_offsets_mapping": True}
+        ends = [end for _, end in tokenizer(text, **options)["offset_mapping"]]
+        assert token_ends(tokenizer, text) == ends
+        expected = []
+        for start, end in pairwise([0, *dict.fromkeys(ends)]):
+            places = [place for place, other in enumerate(ends) if other == end]
+            visible = [start + word.end() for word in WORD.finditer(text[start:end])]
+            unknown = any(place in score.encoded.unknown_tokens for place in places)
+            total = math.fsum(bits[place] for place in places)
+            expected.append(TokenSpan(text[start:end], total, visible[-1] if visible else None, unknown, len(places)))
+        assert scored.spans[:-1] == expected
+        assert scored.spans[-1] == TokenSpan(text[ends[-1] if ends else 0 :], bits[-1])
 
 
 @pytest.mark.parametrize("trim_offsets", [True, False])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ from hf_lecture_models import (
 )
 from tests.interop.small_models import small_model, small_tokenizer
 from tests.model_tests import token_inputs
+from tests.printed_commands import ROOT
 
 peft = pytest.importorskip("peft")
 pytestmark = pytest.mark.slow
@@ -208,6 +210,24 @@ def test_adapters_of_other_models(kind: str, tmp_path: Path) -> None:
         if config.is_encoder_decoder:
             options = {"input_ids": batch["input_ids"], "max_new_tokens": 4, "num_beams": 2}
             assert torch.equal(merged.generate(**options), again.generate(**options))
+
+
+def test_an_adapter_without_a_task_is_loaded_as_the_page_says(tmp_path: Path) -> None:
+    """peft imports the class of its base from packages on a list alone, and ours is not on it."""
+    base = base_model("gpt1", {}, tmp_path / "base")
+    adapted = peft.get_peft_model(base, peft.LoraConfig(r=2, init_lora_weights=False)).eval()
+    adapted.save_pretrained(tmp_path / "adapter")
+    with pytest.raises(ValueError, match="not in the import allowlist"):
+        peft.AutoPeftModel.from_pretrained(tmp_path / "adapter")
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r'`AutoPeftModel.from_pretrained\(FOLDER, import_allowlist=\["(\w+)"\]\)`', page)
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    fresh = AutoModelForCausalLM.from_pretrained(tmp_path / "base")
+    for found in (
+        peft.AutoPeftModel.from_pretrained(tmp_path / "adapter", import_allowlist=[listed]),
+        peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter"),
+    ):
+        assert_close(found.eval()(input_ids=tokens).logits, adapted(input_ids=tokens).logits)
 
 
 @pytest.mark.parametrize("name", ["gpt1", "self_attention"])

@@ -42,7 +42,12 @@ class LectureBertConfig(LectureConfig):
     foreign_model_types = ("bert",)
     allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
     positive_fields = ("vocab_size", *TRANSFORMER_SIZES, "max_position_embeddings", "type_vocab_size")
-    fixed_fields = ("is_decoder", "add_cross_attention", "position_embedding_type")
+    fixed_fields = {
+        "is_decoder": "transformers' BertModel",
+        "add_cross_attention": "transformers' BertModel",
+        # transformers 5 still loads such a checkpoint, with absolute positions.
+        "position_embedding_type": "BertModel of transformers 4 (pip install 'transformers<5'; 5 ignores the field)",
+    }
     # Without an annotation these are not fields, but programs find them, and an assignment is checked.
     is_decoder = False
     add_cross_attention = False

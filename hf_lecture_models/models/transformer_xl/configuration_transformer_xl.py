@@ -68,12 +68,15 @@ class TransfoXLConfig(LectureConfig):
         "layer_norm_epsilon": "layer_norm_eps",
     }
     # Choices of other programs' Transformer-XL: the norm before each part, absolute positions, an approximate softmax
-    # and states that are kept longer than the memory.
+    # and states that are kept longer than the memory. transformers 4, of which 4.57.6 is the last, computes the first.
     pre_lnorm = False
     attn_type = 0
     sample_softmax = -1
     ext_len = 0
-    fixed_fields = ("pre_lnorm", "attn_type", "sample_softmax", "ext_len")
+    fixed_fields = {
+        "pre_lnorm": "TransfoXLLMHeadModel of transformers 4 (pip install 'transformers<5'; 5 has no Transformer-XL)",
+        **dict.fromkeys(("attn_type", "sample_softmax", "ext_len"), "the authors' code (kimiyoung/transformer-xl)"),
+    }
     allowed_values = {"memory_start": ("empty", "zeros")}
     positive_fields = (
         "vocab_size",

@@ -1,19 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The vocabularies of published Transformer-XL models, as word tokenizers.
 
-A published folder has a `vocab.bin`, a dictionary that torch saved, or a `vocab.pkl`, the same dictionary pickled. Both
-are read without running what a file may name: `vocab.bin` by torch's own reader of weights, `vocab.pkl` by one that
-knows two classes of Python's dictionaries and no other.
+A published folder has a `vocab.bin`, a dictionary that torch saved, or a `vocab.pkl`, the same dictionary pickled.
+Later versions of transformers pickled all fields of the tokenizer, patterns and objects of sacremoses among them.
+Nothing that a file names is imported or run: an object that does nothing is in the place of all but containers.
 """
 
 import os
 import pickle
+import zipfile
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-import torch
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
@@ -57,16 +57,17 @@ class TransfoXLTokenizer:
 def read_vocabulary(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the dictionary of a `vocab.bin` or `vocab.pkl`, whose `idx2sym` lists the words by id.
 
+    Its texts, numbers and containers are those of the file; its other objects are replaced.
+
     Raises:
         ValueError: the file is damaged, or holds something else.
     """
-    read: Callable[[Path], Any] = _read_pickle if Path(path).suffix == ".pkl" else _read_torch
     try:
-        vocabulary = read(Path(path))
+        vocabulary = _read_fields(Path(path))
     except Exception as error:  # what a damaged file raises is anything
         raise ValueError(
-            f"{path} cannot be read as a vocabulary: it is damaged, or holds more than words and numbers "
-            f"({type(error).__name__}: {str(error)[:80]}); get it from its source again"
+            f"{path} cannot be read as a vocabulary: it is damaged ({type(error).__name__}: {str(error)[:80]}); get it "
+            "from its source again"
         ) from error
     words = vocabulary.get("idx2sym") if isinstance(vocabulary, dict) else None
     if not (isinstance(words, list) and words and all(isinstance(word, str) for word in words)):
@@ -99,20 +100,63 @@ def word_tokenizer(vocabulary: dict[str, Any], source: str, **kwargs: Any) -> Wo
     return WordTokenizer(tokenizer_object=backend, **{**tokens, **kwargs})
 
 
-def _read_torch(path: Path) -> Any:
-    with torch.serialization.safe_globals([Counter, OrderedDict]):
-        return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _read_pickle(path: Path) -> Any:
+def _read_fields(path: Path) -> Any:
+    """Return what a file has pickled, by itself or saved by torch of any version; of an object, its fields."""
     with path.open("rb") as file:
-        return _DictionariesOnly(file).load()
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(file) as archive:
+                name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+                return _fields(_Reader(BytesIO(archive.read(name))).load())
+        found = _Reader(file).load()
+        if isinstance(found, int):  # torch before 1.6: three headers, then the object
+            found = [_Reader(file).load() for _ in range(3)][-1]
+        return _fields(found)
 
 
-class _DictionariesOnly(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        """Return one of two dictionaries of Python; a file that names anything else runs nothing."""
-        allowed = {("collections", "Counter"): Counter, ("collections", "OrderedDict"): OrderedDict}
-        if (module, name) not in allowed:
-            raise pickle.UnpicklingError(f"it names {module}.{name}")
-        return allowed[module, name]
+def _fields(found: Any) -> Any:
+    """Return a dictionary as it is, the fields of an object in its place, and of a corpus those of its vocabulary."""
+    fields = found.fields if isinstance(found, _Stub) else found
+    return _fields(fields["vocab"]) if isinstance(fields, dict) and "vocab" in fields else fields
+
+
+class _Reader(pickle.Unpickler):
+    """Reads a pickle without importing or calling what it names."""
+
+    containers = {("collections", "Counter"): Counter, ("collections", "OrderedDict"): OrderedDict}
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file, encoding="utf-8")  # of texts that Python 2 wrote
+
+    def find_class(self, module: str, name: str) -> type:
+        """Return a new subclass of a container, or of `_Stub` for anything else, also for a function.
+
+        A new one, because a pickle can also set attributes of a class.
+        """
+        kind = self.containers.get((module, name), _Stub)
+        return type(kind.__name__, (kind,), {})
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return a stub for what torch saves beside the pickle, the numbers of a tensor."""
+        return _Stub()
+
+
+class _Stub:
+    """An object in the place of any other: it takes what pickles give objects, and keeps their fields alone."""
+
+    fields: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def __setstate__(self, state: Any) -> None:
+        self.fields = state
+
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    def append(self, item: Any) -> None: ...
+
+    def extend(self, items: Any) -> None: ...
+
+    def add(self, item: Any) -> None: ...

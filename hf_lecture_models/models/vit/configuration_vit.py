@@ -41,7 +41,7 @@ class LectureViTConfig(LectureConfig):
     allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
     positive_fields = ("image_size", "patch_size", "num_channels", *TRANSFORMER_SIZES)
     largest_values = LectureConfig.largest_values | {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
-    fixed_fields = ("qkv_bias", "pooler_act")
+    fixed_fields = dict.fromkeys(("qkv_bias", "pooler_act"), "transformers' ViTModel")
 
     # Without an annotation these are not fields, but programs find them, and an assignment is checked.
     qkv_bias = True
@@ -64,7 +64,7 @@ class LectureViTConfig(LectureConfig):
         if (size := kwargs.pop("pooler_output_size", None)) not in (None, self.hidden_size):
             raise ValueError(
                 f"LectureViTConfig has no pooler_output_size of {size}; its pooler is as wide as hidden_size, "
-                f"{self.hidden_size}: load the checkpoint with transformers' own class"
+                f"{self.hidden_size}: load the checkpoint with transformers' ViTModel"
             )
         super().__post_init__(**kwargs)
 

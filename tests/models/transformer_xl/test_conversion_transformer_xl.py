@@ -6,8 +6,11 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from collections import Counter, OrderedDict
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from pathlib import Path
+from random import Random
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokeni
 
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
+from hf_lecture_models.models.transformer_xl.tokenization_transformer_xl import read_vocabulary
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import Tensors, perturb
 from tests.models.official_checkpoints import listen_to_transformers
@@ -285,10 +289,113 @@ class Calls:
         return (Path.touch, (Path("called"),))
 
 
+def named(module: str, name: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Any:
+    """An object of a class that only the pickle's writer could import."""
+    made = type(name, (), {"__module__": module})
+    parent, *rest = module.split(".")
+    for place in (parent, module) if rest else (parent,):
+        if place not in sys.modules:
+            monkeypatch.setitem(sys.modules, place, ModuleType(place))
+    monkeypatch.setattr(sys.modules[module], name, made, raising=False)
+    thing = made()
+    thing.__dict__.update(fields)
+    return thing
+
+
+@pytest.fixture
+def all_fields(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Every field of the tokenizer of transformers 4.35.2 whose value is an object, under the same names."""
+    space = re.compile(r"(?=[^\s])")
+    moses = {"DEDUPLICATE_SPACE": (r"\s+", r" "), "pattern": space, "IS_N": set("ab"), "lang": "en"}
+    tokenize, normalize = "their_sacremoses.tokenize", "their_sacremoses.normalize"
+    fields = {
+        "punction_without_space_before_pattern": re.compile(r"[^\s][!]"),
+        "punctuation_with_space_around_pattern": space,
+        "moses_punct_normalizer": named(normalize, "MosesPunctNormalizer", monkeypatch, substitutions=[("\r", r"")]),
+        "moses_tokenizer": named(tokenize, "MosesTokenizer", monkeypatch, **moses),
+        "moses_detokenizer": named(tokenize, "MosesDetokenizer", monkeypatch, lang="en"),
+        "tokens_trie": named("their_transformers.tokenization_utils", "Trie", monkeypatch, data={"<": {"": 1}}),
+        "_added_tokens_decoder": {31: named("their_tokenizers", "AddedToken", monkeypatch, content="<formula>")},
+        "_added_tokens_encoder": defaultdict(int, {"<formula>": 31}),
+        "kept": {frozenset("ab"), bytes(3), 1j, range(3)},
+        "deque": deque([1]),
+        "path": Path("vocab.txt"),
+        "random": Random(3),
+    }
+    return VOCABULARY | fields
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_vocabulary_with_all_fields_of_its_tokenizer(
+    published: tuple[TransfoXLLMHeadModel, Path], all_fields: Any, protocol: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As transformers 4.35 pickles it: the words are read, and no class of the file is looked for."""
+    _, folder = published
+    as_pickle(folder, all_fields, protocol)
+    for name in [name for name in sys.modules if name.startswith("their_")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert AutoTokenizer.from_pretrained(folder)("the cat sleeps w26").input_ids == [1, 3, 2, 30]
+    found = read_vocabulary(folder / "vocab.pkl")
+    for name in VOCABULARY:
+        assert found[name] == VOCABULARY[name]
+
+
+@pytest.mark.parametrize("saved", ["vocab.bin", "vocab.bin of old torch", "vocab.pkl", "vocab.pkl of torch"])
+@pytest.mark.parametrize("whole", ["fields", "Vocab", "Corpus"])
+def test_what_torch_saved_with_objects(
+    published: tuple[TransfoXLLMHeadModel, Path],
+    all_fields: Any,
+    saved: str,
+    whole: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same fields saved by torch, also under the other name, and the objects of the authors' code."""
+    _, folder = published
+    thing = all_fields
+    if whole != "fields":
+        thing = named("their_vocabulary", "Vocab", monkeypatch, **all_fields)
+    if whole == "Corpus":
+        thing = named("their_data_utils", "Corpus", monkeypatch, vocab=thing, train=torch.arange(9))
+    name = saved.split()[0]
+    if saved == "vocab.pkl":
+        as_pickle(folder, thing)
+    else:
+        (folder / "vocab.bin").unlink()
+        torch.save(thing, folder / name, _use_new_zipfile_serialization=not saved.endswith("old torch"))
+    assert AutoTokenizer.from_pretrained(folder)("the cat sleeps w26").input_ids == [1, 3, 2, 30]
+
+
+def test_words_that_python_2_pickled(published: tuple[TransfoXLLMHeadModel, Path]) -> None:
+    """A `str` of Python 2 is bytes, here those of UTF-8."""
+    _, folder = published
+    as_pickle(folder, None)
+    word = "schön".encode()
+    (folder / "vocab.pkl").write_bytes(b"(dU\x07idx2sym(lU" + bytes([len(word)]) + word + b"as.")
+    assert read_vocabulary(folder / "vocab.pkl") == {"idx2sym": ["schön"]}
+
+
+def test_nothing_of_a_pickle_is_run(
+    published: tuple[TransfoXLLMHeadModel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a call that the file asks for, nor a change of a class that it names."""
+    _, folder = published
+    monkeypatch.chdir(folder)
+    as_pickle(folder, VOCABULARY | {"special": Calls()})
+    assert read_vocabulary(folder / "vocab.pkl")["idx2sym"] == VOCABULARY["idx2sym"]
+    assert not (folder / "called").exists()
+    before = Counter.most_common
+    # BUILD with (None, {"most_common": 3}) would set an attribute of the class itself.
+    (folder / "vocab.pkl").write_bytes(b"ccollections\nCounter\n(N(dVmost_common\nI3\nstb.")
+    with pytest.raises(ValueError, match="no list of words"):
+        read_vocabulary(folder / "vocab.pkl")
+    assert Counter.most_common is before
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
-        (VOCABULARY | {"special": Calls()}, "holds more than words and numbers"),
+        (VOCABULARY | {"idx2sym": Calls()}, "no list of words"),
+        (VOCABULARY | {"idx2sym": ["a", Calls()]}, "no list of words"),
         ({"idx2sym": ["a", "b", "a"]}, "the word 'a' twice"),
         ({"idx2sym": ["a", 3]}, "no list of words"),
         (["a"], "no list of words"),

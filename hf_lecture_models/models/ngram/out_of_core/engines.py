@@ -24,7 +24,7 @@ ENGINES = ("duckdb", "spark")
 BATCH_ROWS = 1 << 18
 _HOW_TO_INSTALL = {
     "duckdb": "pip install 'hf-lecture-models[big]'",
-    "spark": "pip install 'hf-lecture-models[big]' 'pyspark<4.1'",
+    "spark": "pip install 'hf-lecture-models[big]' 'pyspark<5'",
 }
 
 

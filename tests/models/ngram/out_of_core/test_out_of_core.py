@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -24,6 +26,7 @@ from hf_lecture_models.models.ngram.out_of_core import engines, estimation
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, survey_texts
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, parts, store_counts
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS
+from tests.printed_commands import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
 
@@ -243,6 +246,17 @@ def test_an_engine_that_is_not_installed(monkeypatch, engine, module):
         ImportError, match=rf"the engine {engine} is not installed .*pip install 'hf-lecture-models\[big\]'"
     ):
         fit(memory=MemoryLimit(engine=engine), order=3)
+
+
+def test_the_advised_versions_of_spark_are_those_that_were_run(monkeypatch):
+    """CONTRIBUTING.md names the version with which the tests of Spark passed; no next major version was run."""
+    ran = re.search(r"pyspark (\S+),", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[1]
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(ImportError) as error:
+        fit(memory=MemoryLimit(engine="spark"), order=3)
+    bound = SpecifierSet(re.search(r"'pyspark(\S+)'", str(error.value))[1])
+    assert ran in bound
+    assert f"{Version(ran).major + 1}.0" not in bound
 
 
 def test_spark_without_java(monkeypatch):
