@@ -160,6 +160,20 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         if draw_weights is not None:
             draw_weights()
 
+    def other_input_embeddings(self) -> list[nn.Module]:
+        """Return what else has a row for each token of `get_input_embeddings()`, beside what is tied and `lm_head`."""
+        base: Any = self.base_model
+        return [] if base is self else base.other_input_embeddings()
+
+    def _resize_token_embeddings(
+        self, new_num_tokens: int | None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+    ) -> nn.Module:
+        vectors: Any = super()._resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        for others in self.other_input_embeddings():
+            # They get the new rows themselves: transformers returns the module that it is given.
+            self._get_resized_embeddings(others, vectors.num_embeddings, mean_resizing=mean_resizing)
+        return vectors
+
     @property
     def longest_input(self) -> int | None:
         """Tokens that the model can read at once; None where it has no bound."""
