@@ -116,8 +116,8 @@ class Seq2SeqLMHead(ModelHead):
         if getattr(self.config, "decoder_vocab_size", None) is None:
             return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
         reason = (
-            f"{type(self).__name__} cannot be resized: it has two vocabularies, and resize_token_embeddings names none; "
-            "build a model with other vocab_size and decoder_vocab_size, and copy the weights"
+            f"{type(self).__name__} cannot be resized: it has two vocabularies, and resize_token_embeddings names "
+            "none; build a model with other vocab_size and decoder_vocab_size, and copy the weights"
         )
         return keep_vocabulary(self, reason, new_num_tokens, *args, **kwargs)
 

@@ -280,7 +280,8 @@ def test_three_tables_of_one_vocabulary_resize_apart(norm: str, tmp_path: Path) 
     model.resize_token_embeddings(26)
     tables = [model.model.encoder.embed_tokens, model.model.decoder.embed_tokens, model.lm_head]
     assert all(torch.equal(table.weight[:20], old) for table, old in zip(tables, before, strict=True))
-    assert [len(table.weight) for table in tables] == [26, 26, 26] and len({id(table.weight) for table in tables}) == 3
+    assert [len(table.weight) for table in tables] == [26, 26, 26]
+    assert len({id(table.weight) for table in tables}) == 3
     assert_close(model(source, decoder_input_ids=target).logits[..., :20], logits, rtol=0, atol=1e-6)
     assert model.generate(source, **unlikely).tolist() == text.tolist()
     new = torch.full((1, 3), 25)
