@@ -1070,11 +1070,11 @@ class TokenTests(ModelTests):
                 break
             after = self.outputs(model, inputs)
             for name, old in before.items():
-                message = f"{name} after {options}: {{}}".format
-                assert after[name].isfinite().all(), message("not finite")
+                where = f"{name} after {options}"
+                assert after[name].isfinite().all(), where
                 # The last axis of logits is the vocabulary.
                 kept = after[name] if after[name].shape == old.shape else after[name][..., :words]
-                assert_close(kept, old, rtol=0, atol=self.tolerance, msg=message)
+                self.assert_equal({name: kept}, {name: old}, where)
             model.save_pretrained(tmp_path)
             loaded = self.model_class.from_pretrained(tmp_path)
             assert loaded.config.vocab_size == model.config.vocab_size == model.get_input_embeddings().num_embeddings
