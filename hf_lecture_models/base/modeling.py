@@ -31,6 +31,7 @@ from hf_lecture_models.base.checkpoint import (
 )
 from hf_lecture_models.base.serving import SERVERS, refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
+from hf_lecture_models.base.tied_weights import TiedWeightsMixin, refuse_untied
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults, with_past_key_values
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
@@ -89,7 +90,7 @@ def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -
     return given
 
 
-class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
+class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel):
     """`PreTrainedModel` with atomic saves and checked loads; the models of one architecture share a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
@@ -318,7 +319,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
             ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
                 names files outside of its folder; its weights are damaged, of other shapes (a RuntimeError too, which
                 transformers raises), or integers for floating numbers; some of the model below the head are missing;
-                although it was saved by this very class, some are missing or unknown; or they are NaN or infinite.
+                although it was saved by this very class, some are missing or unknown; two that are one matrix
+                differ; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
         any_shape = kwargs.get("ignore_mismatched_sizes", False)
@@ -337,6 +339,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
             refuse_other_shapes(info, source)
         refuse_missing(model, info, source)
         refuse_unexpected(model, info, source)
+        refuse_untied(model, source)
         refuse_non_finite(model, source)
         align(model)
         return (model, info) if with_info else model
