@@ -749,6 +749,34 @@ class ModelTests:
 
     @pytest.mark.once_per_model
     @torch.no_grad()
+    def test_float64_is_computed_in_float64(self) -> None:
+        """Along a line of all weights the loss is smooth to 13 digits: nothing on the way is rounded to seven.
+
+        f(2ε) - f(-2ε) = 2 (f(ε) - f(-ε)) + O(ε³), whatever f is.
+        """
+        if not self.trainable:
+            return
+        model, inputs = self.build().double(), self.make_inputs(2, (5, 3))
+        inputs = {name: value.double() if value.is_floating_point() else value for name, value in inputs.items()}
+        for name, output in self.outputs(model, inputs).items():
+            assert output.dtype == torch.float64 or not output.is_floating_point(), name
+        weights = [parameter for parameter in model.parameters() if parameter.is_floating_point()]
+        starts, generator = [weight.clone() for weight in weights], torch.Generator().manual_seed(3)
+        steps = [torch.randn(weight.shape, generator=generator, dtype=torch.float64) for weight in weights]
+
+        def loss(distance: float) -> Tensor:
+            for weight, start, step in zip(weights, starts, steps, strict=True):
+                weight.copy_(start + distance * step)
+            set_seed(0)  # of the words of noise
+            return self.training_loss(model, inputs)
+
+        assert loss(0.0).dtype == torch.float64
+        near, far = loss(1e-6) - loss(-1e-6), loss(2e-6) - loss(-2e-6)
+        assert near.abs() > 1e-9, "the loss does not change"
+        assert abs(float(far - 2 * near)) < 1e-11 * max(1.0, abs(float(loss(0.0))))
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
     def test_loaded_in_half_precision(self, tmp_path: Path) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
         model.save_pretrained(tmp_path)

@@ -39,8 +39,8 @@ class Seq2SeqLMHead(ModelHead):
             The loss always counts all labels; if not all logits are kept, it is computed in pieces, and the logits of
             all positions never exist at once.
 
-    It returns `loss` (scalar, nats, float32; None without labels), `logits` (batch, positions kept, target vocabulary),
-    and what the base model returns. With labels no cache is built, unless `use_cache` asks for one.
+    It returns `loss` (scalar, nats, float32 or wider; None without labels), `logits` (batch, positions kept, target
+    vocabulary), and what the base model returns. With labels no cache is built, unless `use_cache` asks for one.
     """
 
     loss_without_logits = True

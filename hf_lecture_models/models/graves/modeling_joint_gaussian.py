@@ -33,6 +33,7 @@ from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forwar
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.gaussian_mixture import CorrelatedGaussian
 from hf_lecture_models.layers.inputs import padding_mask
+from hf_lecture_models.layers.precision import at_least_float32
 from hf_lecture_models.layers.previous_points import previous_points
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states, seen_tokens
 from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGaussianConfig
@@ -121,7 +122,8 @@ class JointGaussianForSequencePrediction(SequencePredictionHead, JointGaussianPr
         y, before = previous_points(scaled, mask, before if last is None else last[0])
         mean, factor, pen = self.joint(y.flatten(2))
         repeated = (factor.flatten(), pen.expand(int(self.config.has_pen)))
-        logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1).float()
+        logits = torch.cat((mean, *(tensor.expand(batch, seq, -1) for tensor in repeated)), -1)
+        logits = logits.to(at_least_float32(self.joint.mean).dtype)
         loss = None if labels is None else self.loss(logits, scaled, mask, labels, num_items_in_batch)
         cache = RecurrentCache.after(past_key_values, [(before,)], seq) if use_cache else None
         return SequencePredictionOutput(loss, logits, cache)
