@@ -752,7 +752,7 @@ class ModelTests:
     def test_float64_is_computed_in_float64(self) -> None:
         """Along a line of all weights the loss is smooth to 13 digits: nothing on the way is rounded to seven.
 
-        f(2ε) - f(-2ε) = 2 (f(ε) - f(-ε)) + O(ε³), whatever f is.
+        f(kε) - f(-kε) = k (f(ε) - f(-ε)) + O(ε³), whatever f is.
         """
         if not self.trainable:
             return
@@ -771,9 +771,11 @@ class ModelTests:
             return self.training_loss(model, inputs)
 
         assert loss(0.0).dtype == torch.float64
-        near, far = loss(1e-6) - loss(-1e-6), loss(2e-6) - loss(-2e-6)
-        assert near.abs() > 1e-9, "the loss does not change"
-        assert abs(float(far - 2 * near)) < 1e-11 * max(1.0, abs(float(loss(0.0))))
+        factors = (1.0, 2.3, 3.7, 5.1, 7.9)
+        differences = [float(loss(k * 1e-6) - loss(-k * 1e-6)) for k in factors]
+        assert abs(differences[0]) > 1e-9, "the loss does not change"
+        for k, difference in zip(factors, differences, strict=True):
+            assert abs(difference - k * differences[0]) < 3e-11 * max(1.0, abs(float(loss(0.0)))), k
 
     @pytest.mark.once_per_model
     @torch.no_grad()
