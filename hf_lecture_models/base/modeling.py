@@ -170,8 +170,9 @@ class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel
         self, new_num_tokens: int | None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
     ) -> nn.Module:
         vectors: Any = super()._resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        others: Any
         for others in self.other_input_embeddings():
-            # They get the new rows themselves: transformers returns the module that it is given.
+            # transformers returns the module that it is given, with other rows.
             self._get_resized_embeddings(others, vectors.num_embeddings, mean_resizing=mean_resizing)
         return vectors
 

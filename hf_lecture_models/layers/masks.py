@@ -102,7 +102,7 @@ def _read_by(implementation: str, mask: Any) -> Any:
     if mask is not None and not has_mask_function(implementation):
         raise ValueError(
             f"{implementation!r} attention has no mask function, and this call needs a mask: for padding, packed "
-            "texts, or tokens behind a cache; register one, transformers.AttentionMaskInterface.register("
+            "texts, or several tokens after cached ones; register one, transformers.AttentionMaskInterface.register("
             f"{implementation!r}, sdpa_mask) if it reads masks as sdpa does, or set attn_implementation='sdpa'"
         )
     return mask

@@ -184,7 +184,7 @@ def test_a_function_without_a_mask_function_reads_no_padding(
 
 @torch.no_grad()
 def test_a_function_without_a_mask_function_generates(unmasked: str) -> None:
-    """One token at a time behind an unpadded text; a static cache, whose end is empty, needs a mask."""
+    """One token at a time after an unpadded text; a static cache, whose end is empty, needs a mask."""
     model, inputs = gpt1()
     options: dict[str, Any] = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
     expected = model.eval().generate(**inputs, **options)
@@ -195,5 +195,5 @@ def test_a_function_without_a_mask_function_generates(unmasked: str) -> None:
     with pytest.raises(ValueError, match="no mask function"):
         model.generate(**inputs, cache_implementation="static", **options)
     first = model(IDS[:, :2], use_cache=True)
-    with pytest.raises(ValueError, match="tokens behind a cache"):
+    with pytest.raises(ValueError, match="several tokens after cached ones"):
         model(IDS[:, 2:], past_key_values=cache_of(first))
