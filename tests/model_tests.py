@@ -749,6 +749,36 @@ class ModelTests:
 
     @pytest.mark.once_per_model
     @torch.no_grad()
+    def test_float64_is_computed_in_float64(self) -> None:
+        """Along a line of all weights the loss is smooth to 13 digits: nothing on the way is rounded to seven.
+
+        f(kε) - f(-kε) = k (f(ε) - f(-ε)) + O(ε³), whatever f is.
+        """
+        if not self.trainable:
+            return
+        model, inputs = self.build().double(), self.make_inputs(2, (5, 3))
+        inputs = {name: value.double() if value.is_floating_point() else value for name, value in inputs.items()}
+        for name, output in self.outputs(model, inputs).items():
+            assert output.dtype == torch.float64 or not output.is_floating_point(), name
+        weights = [parameter for parameter in model.parameters() if parameter.is_floating_point()]
+        starts, generator = [weight.clone() for weight in weights], torch.Generator().manual_seed(3)
+        steps = [torch.randn(weight.shape, generator=generator, dtype=torch.float64) for weight in weights]
+
+        def loss(distance: float) -> Tensor:
+            for weight, start, step in zip(weights, starts, steps, strict=True):
+                weight.copy_(start + distance * step)
+            set_seed(0)  # of the words of noise
+            return self.training_loss(model, inputs)
+
+        assert loss(0.0).dtype == torch.float64
+        factors = (1.0, 2.3, 3.7, 5.1, 7.9)
+        differences = [float(loss(k * 1e-6) - loss(-k * 1e-6)) for k in factors]
+        assert abs(differences[0]) > 1e-9, "the loss does not change"
+        for k, difference in zip(factors, differences, strict=True):
+            assert abs(difference - k * differences[0]) < 3e-11 * max(1.0, abs(float(loss(0.0)))), k
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
     def test_loaded_in_half_precision(self, tmp_path: Path) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
         model.save_pretrained(tmp_path)
@@ -1028,14 +1058,58 @@ class TokenTests(ModelTests):
     def test_resizing_to_the_same_size_changes_nothing(self) -> None:
         """Programs that add tokens, if there are any, ask for it in any case."""
         model = self.build()
-        # A table of counts has no vectors, and two vocabularies are not resized as one.
-        if not self.trainable or getattr(model.config, "decoder_vocab_size", None) is not None:
+        if not self.trainable:  # a table of counts has no vectors
             return
         before = {name: parameter.clone() for name, parameter in model.named_parameters()}
         model.resize_token_embeddings(model.config.vocab_size)
         after = dict(model.named_parameters())
         assert after.keys() == before.keys()
         assert not [name for name in before if not torch.equal(before[name], after[name])]
+
+    @pytest.mark.once_per_model
+    @torch.no_grad()
+    @pytest.mark.parametrize("tied", [True, False])
+    def test_resizing_keeps_what_was_there(self, tied: bool, tmp_path: Path) -> None:
+        """Tied or not, a larger vocabulary leaves all other outputs alone, is saved, and cut again is the first one.
+
+        A model whose vocabulary is part of what it learnt refuses another size.
+        """
+        config = self.config()
+        # A table of counts has no vectors, and without the field a model is untied.
+        if not self.trainable or (tied and "tie_word_embeddings" not in own_fields(config)):
+            return
+        if tied != getattr(config, "tie_word_embeddings", False):
+            try:
+                config = type(config)(**self.changed(config, tie_word_embeddings=tied))
+            except ValueError:  # the vectors are not as wide as the output
+                return
+        torch.default_generator.manual_seed(0)
+        model, inputs = self.model_class(config).eval(), self.make_inputs(2, (5, 3))
+        perturb(model, self.perturbation)
+        model.tie_weights()
+        before, words = self.outputs(model, inputs), model.config.vocab_size
+        weights = {name: parameter.clone() for name, parameter in model.named_parameters()}
+        model.set_input_embeddings(model.get_input_embeddings())
+        self.assert_equal(self.outputs(model, inputs), before, "after setting what was there", EXACT)
+        for options in ({"new_num_tokens": words + 3}, {"pad_to_multiple_of": 16}, {"new_num_tokens": words}):
+            try:
+                model.resize_token_embeddings(**options)
+            except ValueError as refusal:
+                if "cannot be resized" not in str(refusal):
+                    raise
+                break
+            after = self.outputs(model, inputs)
+            for name, old in before.items():
+                where = f"{name} after {options}"
+                assert after[name].isfinite().all(), where
+                # The last axis of logits is the vocabulary.
+                kept = after[name] if after[name].shape == old.shape else after[name][..., :words]
+                self.assert_equal({name: kept}, {name: old}, where)
+            model.save_pretrained(tmp_path)
+            loaded = self.model_class.from_pretrained(tmp_path)
+            assert loaded.config.vocab_size == model.config.vocab_size == model.get_input_embeddings().num_embeddings
+            self.assert_equal(self.outputs(loaded, inputs), after, f"reloaded after {options}", EXACT)
+        assert_close(dict(model.named_parameters()), weights, rtol=0, atol=0)
 
     @pytest.mark.once_per_model
     @torch.no_grad()
@@ -2361,16 +2435,6 @@ class MaskedLMTests(TokenHeadTests):
             inputs = self.make_inputs(3, lengths)
             given = {**inputs, **self.make_labels(inputs)}
             assert_gradients(*(gradients(model, each(**given).loss) for each in (compiled, model)))
-
-    @torch.no_grad()
-    def test_more_words(self) -> None:
-        """The output layer grows with the word vectors; what was there stays."""
-        model, inputs = self.build(), self.make_inputs(2, (5, 3))
-        before, words = model(**inputs)[self.logits_name], self.config().vocab_size
-        model.resize_token_embeddings(words + 3)
-        after = model(**inputs)[self.logits_name]
-        assert after.shape[-1] == model.config.vocab_size == words + 3
-        assert_close(after[..., :words], before, rtol=0, atol=self.tolerance)
 
 
 class MatrixProducts(TorchDispatchMode):

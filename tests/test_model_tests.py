@@ -268,6 +268,10 @@ BROKEN: list[tuple[type, *tuple[tuple[Any, ...], ...]]] = [
     (altered(StandInForCausalLM, lambda k: {"use_cache": True}), ("test_use_cache_changes_no_output",)),
     (rescored(lambda x, model: x * torch.inf if x.dtype == torch.bfloat16 else x), ("test_bf16_autocast",)),
     (
+        recounted(StandInForCausalLM, lambda k, out: out.loss.float().to(out.loss.dtype)),
+        ("test_float64_is_computed_in_float64",),
+    ),
+    (
         altered(StandInForCausalLM, lambda k: {"input_ids": torch.as_tensor(k["input_ids"]).long().clamp(0, 19)}),
         ("test_ids_that_are_none_are_refused",),
     ),
@@ -333,6 +337,38 @@ def test_declared_directions_are_checked(model_class: type[StandInForCausalLM], 
 def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="scale"):
         checks_of(TestStandIn, model_class, auto_class=model_class).test_save_and_reload(tmp_path)
+
+
+class SetsVectorsAnew(StandInForCausalLM):
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        super().set_input_embeddings(nn.Embedding.from_pretrained(1.01 * value.weight, freeze=False))
+
+
+class GrowsOnlyItsVectors(StandInForCausalLM):
+    def get_output_embeddings(self) -> None:
+        pass
+
+
+class GrowsWithoutNumbers(StandInForCausalLM):
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
+        vectors = super().resize_token_embeddings(*args, **kwargs)
+        self.lm_head.weight.data[20:] = torch.inf
+        return vectors
+
+
+@pytest.mark.parametrize(
+    ("model_class", "error", "message"),
+    [
+        (SetsVectorsAnew, AssertionError, "after setting what was there: logits"),
+        (GrowsOnlyItsVectors, ValueError, r"lm_head.weight has shape \(20, 8\), .* asks for \(23, 8\)"),
+        (GrowsWithoutNumbers, AssertionError, "logits after {'new_num_tokens': 23}"),
+    ],
+)
+def test_a_model_that_is_resized_wrongly_fails(
+    model_class: type[StandInForCausalLM], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        checks_of(TestStandIn, model_class).test_resizing_keeps_what_was_there(False, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from hf_lecture_models.base.tied_weights import refuse_different
 from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
 
 LARGEST_MODEL = 2**35
@@ -145,6 +146,7 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
                 f"model was built, asks for {tuple(expected[name].shape)}: saved so, the model could not be loaded "
                 "again; set the configuration back, or build a new model from it"
             )
+    refuse_different(model, tensors)
 
 
 def _refuse_other_names(model: Any, names: Iterable[str], lacking: set[str], unknown: set[str]) -> None:

@@ -78,10 +78,17 @@ class EncoderDecoderModel:
         return self.encoder.embed_tokens
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replace the source's word vectors; with one vocabulary, the target's too."""
+        """Replace the source's word vectors; where the target's are tied to them, those too."""
         self.encoder.embed_tokens = value
-        if self.config.decoder_vocab_size is None and hasattr(self.decoder, "embed_tokens"):
+        shared = self.config.decoder_vocab_size is None and self.config.tie_word_embeddings
+        if shared and hasattr(self.decoder, "embed_tokens"):
             self.decoder.embed_tokens = value
+
+    def other_input_embeddings(self) -> list[nn.Module]:
+        """Return the target's word vectors, where they are of the source's vocabulary but not tied."""
+        if self.config.decoder_vocab_size is not None or self.config.tie_word_embeddings:
+            return []
+        return [self.decoder.embed_tokens] if hasattr(self.decoder, "embed_tokens") else []
 
 
 class ImageEncoderDecoderModel:

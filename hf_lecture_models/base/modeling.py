@@ -31,6 +31,7 @@ from hf_lecture_models.base.checkpoint import (
 )
 from hf_lecture_models.base.serving import SERVERS, refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
+from hf_lecture_models.base.tied_weights import TiedWeightsMixin, refuse_untied
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults, with_past_key_values
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
@@ -89,7 +90,7 @@ def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -
     return given
 
 
-class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
+class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel):
     """`PreTrainedModel` with atomic saves and checked loads; the models of one architecture share a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
@@ -159,6 +160,21 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
         draw_weights: Any = getattr(module, "draw_weights", None)
         if draw_weights is not None:
             draw_weights()
+
+    def other_input_embeddings(self) -> list[nn.Module]:
+        """Return what else has a row for each token of `get_input_embeddings()`, beside what is tied and `lm_head`."""
+        base: Any = self.base_model
+        return [] if base is self else base.other_input_embeddings()
+
+    def _resize_token_embeddings(
+        self, new_num_tokens: int | None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+    ) -> nn.Module:
+        vectors: Any = super()._resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        others: Any
+        for others in self.other_input_embeddings():
+            # transformers returns the module that it is given, with other rows.
+            self._get_resized_embeddings(others, vectors.num_embeddings, mean_resizing=mean_resizing)
+        return vectors
 
     @property
     def longest_input(self) -> int | None:
@@ -304,7 +320,8 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
             ValueError: the checkpoint is of another model type; a field of its JSON files has a wrong type; its index
                 names files outside of its folder; its weights are damaged, of other shapes (a RuntimeError too, which
                 transformers raises), or integers for floating numbers; some of the model below the head are missing;
-                although it was saved by this very class, some are missing or unknown; or they are NaN or infinite.
+                although it was saved by this very class, some are missing or unknown; two that are one matrix
+                differ; or they are NaN or infinite.
         """
         with_info = kwargs.pop("output_loading_info", False)
         any_shape = kwargs.get("ignore_mismatched_sizes", False)
@@ -323,6 +340,7 @@ class LecturePreTrainedModel(StopStringsMixin, PreTrainedModel):
             refuse_other_shapes(info, source)
         refuse_missing(model, info, source)
         refuse_unexpected(model, info, source)
+        refuse_untied(model, source)
         refuse_non_finite(model, source)
         align(model)
         return (model, info) if with_info else model

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, scored_positions
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:
@@ -21,8 +22,8 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
         kwargs: further arguments of the model.
 
     Returns:
-        (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>` wherever
-        it stands and at padding; -inf where the probability is 0.
+        (batch, seq), float32 or wider: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at
+        `<s>` wherever it stands and at padding; -inf where the probability is 0.
     """
     config = model.config
     real = real_token_mask(input_ids, attention_mask, getattr(config, "pad_token_id", None))
@@ -34,7 +35,7 @@ def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | No
     # The last real position before a token predicts it; a hole in the mask may be between them.
     before = last_token_index(real).roll(1, 1)  # (batch, seq); nothing asks for the first
     rows = torch.arange(input_ids.shape[0], device=input_ids.device)[:, None]
-    normalisers = logits.float().logsumexp(dim=-1).gather(1, before)
-    scores = logits[rows, before, input_ids].float() - normalisers
+    normalisers = at_least_float32(logits).logsumexp(dim=-1).gather(1, before)
+    scores = at_least_float32(logits[rows, before, input_ids]) - normalisers
     special = (getattr(config, name, None) for name in ("bos_token_id", "eos_token_id"))
     return scores.masked_fill(~scored_positions(real, input_ids, *special), 0.0)

@@ -7,6 +7,8 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
+from hf_lecture_models.layers.precision import at_least_float32
+
 
 def weighted_loss(labels: Tensor, weights: Tensor) -> Callable[[Any], Tensor]:
     """Return the loss of a batch as a function of the model's outputs: the mean over its rows of -w_y ln P(y).
@@ -27,7 +29,7 @@ def weighted_loss(labels: Tensor, weights: Tensor) -> Callable[[Any], Tensor]:
     """
 
     def loss(outputs: Any) -> Tensor:
-        logits = outputs.logits.float()
+        logits = at_least_float32(outputs.logits)
         targets = labels.to(logits.device)
         counted = (targets >= 0).sum().clamp(min=1)
         nats = F.cross_entropy(logits, targets, reduction="none")

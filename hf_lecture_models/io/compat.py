@@ -69,7 +69,7 @@ from transformers.core_model_loading import (
 )
 from transformers.generation.continuous_batching.cache import PagedAttentionCache
 from transformers.integrations.accelerate import get_device
-from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, create_bidirectional_mask, create_causal_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
@@ -105,6 +105,15 @@ def with_past_key_values(arguments: dict[str, Any]) -> dict[str, Any]:
     if arguments.get("past_key_values") is not None:
         raise TypeError("cache and past_key_values are two names of one argument; give one of them")
     return {name: value for name, value in arguments.items() if name != "cache"} | {"past_key_values": cache}
+
+
+def has_mask_function(implementation: str) -> bool:
+    """Return whether transformers makes masks for the attention function of this name.
+
+    >>> has_mask_function("sdpa"), has_mask_function("vllm")
+    (True, False)
+    """
+    return implementation in ALL_MASK_ATTENTION_FUNCTIONS._global_mapping
 
 
 def cache_of(outputs: Any) -> Any:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.linear_cross_entropy import Layer, linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.precision import at_least_float32
 
 _FACTOR = 4
 
@@ -163,4 +164,4 @@ class Tail(nn.Module):
 
 
 def _log_softmax(logits: Tensor) -> Tensor:
-    return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    return at_least_float32(logits).log_softmax(-1)

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows
+from hf_lecture_models.layers.precision import at_least_float32
 from hf_lecture_models.layers.recurrent_cache import State
 
 CHUNK = 64
@@ -41,8 +42,9 @@ class FeatureAttention(EfficientAttention):
         q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
         real = rows.real[:, None]
         # The factor exp(s) of a query is in numerator and denominator.
-        (f_q, _), (f_k, s) = self.features(q.float()), self.features(k.float())
-        return f_q, f_k * real[..., None], s.masked_fill(~real, _LOWEST), F.pad(v.float(), (0, 1), value=1.0)
+        q, k, v = map(at_least_float32, (q, k, v))
+        (f_q, _), (f_k, s) = self.features(q), self.features(k)
+        return f_q, f_k * real[..., None], s.masked_fill(~real, _LOWEST), F.pad(v, (0, 1), value=1.0)
 
 
 class AllSums(FeatureAttention):

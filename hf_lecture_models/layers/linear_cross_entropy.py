@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
+from hf_lecture_models.layers.precision import at_least_float32
 
 Layer = Callable[[Tensor], Tensor]
 """A module, or another function, from hidden states to logits."""
@@ -87,7 +88,7 @@ def matrix_cross_entropy(head: Any, hidden: Tensor, targets: Tensor, weights: Te
 
 
 def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
-    logits = _at_least_float32(logits)
+    logits = at_least_float32(logits)
     if weights is None:
         return F.cross_entropy(logits, targets, reduction="sum")
     return (F.cross_entropy(logits, targets, reduction="none") * weights).sum()
@@ -114,7 +115,7 @@ def target_log_probs(hidden: Tensor, head: Layer, targets: Tensor, vocab_size: i
         return with_weights(head, own, hidden, targets)
     rows, scores = _piece_rows(len(hidden), vocab_size), []
     for piece, target in zip(hidden.split(rows), targets.split(rows), strict=True):
-        logits = _at_least_float32(head(piece))
+        logits = at_least_float32(head(piece))
         scores.append(logits.gather(1, target[:, None]).squeeze(1) - logits.logsumexp(1))
     return torch.cat(scores)
 
@@ -182,7 +183,3 @@ def _piece_rows(positions: int, vocab_size: int) -> int:
     """Return the number of positions of a piece; all pieces have about the same size."""
     pieces = math.ceil(positions / max(1, min(_ROWS, _ELEMENTS // vocab_size)))
     return max(1, math.ceil(positions / max(1, pieces)))
-
-
-def _at_least_float32(logits: Tensor) -> Tensor:
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, StaticCache
 
-from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask
+from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask, has_mask_function
 
 
 def causal_mask(
@@ -44,15 +44,16 @@ def causal_mask(
             next one begins another text.
 
     Raises:
-        ValueError: a prepared mask of another shape or type, or of a kind that `implementation` cannot read.
+        ValueError: a prepared mask of another shape or type, or of a kind that `implementation` cannot read; or a mask
+            is needed, and no mask function is registered for `implementation`.
     """
     like = _like_scores(hidden)
     if is_prepared(attention_mask):
         return _prepared_mask(implementation, like, attention_mask)
     if position_ids is not None and attention_mask is None and holds_nothing(cache):
         cache = None  # with a cache, transformers does not look for texts
-    config: Any = _MaskConfig(implementation)
-    return create_causal_mask(config, like, attention_mask, cache, position_ids)
+    config: Any = _MaskConfig(implementation if has_mask_function(implementation) else "sdpa")
+    return _read_by(implementation, create_causal_mask(config, like, attention_mask, cache, position_ids))
 
 
 def bidirectional_mask(
@@ -71,7 +72,8 @@ def bidirectional_mask(
         position_ids: (batch or 1, seq); within a row, position 0 begins another text.
 
     Raises:
-        ValueError: a mask of another shape or type, or of a kind that `implementation` cannot read.
+        ValueError: a mask of another shape or type, or of a kind that `implementation` cannot read; or one is needed,
+            and no mask function is registered for `implementation`.
     """
     like, keys = _like_scores(hidden), hidden if source is None else source
     if is_prepared(attention_mask):
@@ -84,9 +86,26 @@ def bidirectional_mask(
     if position_ids is not None and (texts := _same_text(position_ids)) is not None:
         if attention_mask is not None:
             texts = texts & attention_mask.bool()[:, None, None]
-        return _prepared_mask(implementation, like, texts)
-    config: Any = _MaskConfig(implementation)
-    return create_bidirectional_mask(config, like, attention_mask, None if source is None else _like_scores(source))
+        return _read_by(implementation, _prepared_mask(implementation, like, texts))
+    config: Any = _MaskConfig(implementation if has_mask_function(implementation) else "sdpa")
+    source = None if source is None else _like_scores(source)
+    return _read_by(implementation, create_bidirectional_mask(config, like, attention_mask, source))
+
+
+def _read_by(implementation: str, mask: Any) -> Any:
+    """Return the mask, which is None where sdpa needs none.
+
+    Raises:
+        ValueError: `implementation` is an attention function without a mask function, for which transformers makes no
+            masks: it would attend to padding.
+    """
+    if mask is not None and not has_mask_function(implementation):
+        raise ValueError(
+            f"{implementation!r} attention has no mask function, and this call needs a mask: for padding, packed "
+            "texts, or several tokens after cached ones; register one, transformers.AttentionMaskInterface.register("
+            f"{implementation!r}, sdpa_mask) if it reads masks as sdpa does, or set attn_implementation='sdpa'"
+        )
+    return mask
 
 
 def _same_text(position_ids: Tensor) -> Tensor | None:

@@ -84,9 +84,9 @@ class NoiseContrastiveLinear(nn.Linear):
         self.bias.copy_(self.log_noise())
 
     def log_noise(self) -> Tensor:
-        """ln q(w): (vocab_size,) float32."""
-        counts = self.token_counts + 1
-        return counts.log() - counts.sum().log()
+        """ln q(w): (vocab_size,), float32 or wider."""
+        counts, wide = self.token_counts + 1, torch.promote_types(self.weight.dtype, torch.float32)
+        return counts.to(wide).log() - counts.sum().to(wide).log()
 
     def draw_noise(self) -> Tensor:
         """(noise_samples,) ids drawn from q by torch's global random generator."""

@@ -53,7 +53,8 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, words: Tensor, positions: Tensor, key_positions: Tensor) -> tuple[Tensor, None]:
         """√hidden w + p_t, (batch, seq, hidden), and no bias."""
-        vectors = self.arrange(*sinusoids(positions, self.hidden_size))
+        wide = torch.promote_types(words.dtype, torch.float32)
+        vectors = self.arrange(*sinusoids(positions.to(wide), self.hidden_size))
         return words * self.factor + vectors.to(words.dtype), None
 
     def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
@@ -62,13 +63,13 @@ class SinusoidalPositions(nn.Module):
 
 
 def sinusoids(positions: Tensor, hidden_size: int) -> tuple[Tensor, Tensor]:
-    """Return sin(t / 10000^(2k/hidden)) and the cosines of positions t (...): (..., hidden / 2) each.
+    """Return sin(t / 10000^(2k/hidden)) and the cosines of positions t (...), in their type: (..., hidden / 2) each.
 
-    >>> sines, cosines = sinusoids(torch.tensor([0, 1]), hidden_size=4)
+    >>> sines, cosines = sinusoids(torch.tensor([0.0, 1.0]), hidden_size=4)
     >>> sines.shape, cosines[0].tolist()
     (torch.Size([2, 2]), [1.0, 1.0])
     """
-    even = torch.arange(0, hidden_size, 2, device=positions.device)
+    even = torch.arange(0, hidden_size, 2, dtype=positions.dtype, device=positions.device)
     frequencies = torch.exp(even * (-math.log(10_000.0) / hidden_size))
     angles = positions[..., None] * frequencies  # (..., hidden / 2)
     return angles.sin(), angles.cos()

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.huffman import balanced_tree, huffman_tree
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 class NegativeSampling(nn.Module):
@@ -70,7 +71,7 @@ class NegativeSampling(nn.Module):
         """
         noise = self.draw_noise(len(targets), self.num_negatives, generator=generator)
         rows = F.embedding(torch.cat((targets[:, None], noise), 1), self.weight)
-        scores = torch.einsum("pd,pwd->pw", hidden, rows).float()
+        scores = at_least_float32(torch.einsum("pd,pwd->pw", hidden, rows))
         wrong = F.softplus(scores[:, 1:]).where(noise != targets[:, None], 0.0)
         return F.softplus(-scores[:, 0]) + wrong.sum(1)
 
@@ -127,7 +128,7 @@ class HierarchicalSoftmax(nn.Module):
     def forward(self, hidden: Tensor, targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return -ln P(target | h) of each pair; arguments and result are `NegativeSampling`'s. Nothing is drawn."""
         nodes, bits = self.paths(targets)
-        scores = torch.einsum("pd,pnd->pn", hidden, F.embedding(nodes.clamp(min=0), self.weight)).float()
+        scores = at_least_float32(torch.einsum("pd,pnd->pn", hidden, F.embedding(nodes.clamp(min=0), self.weight)))
         choices = F.softplus(torch.where(bits == 0, -scores, scores)).where(nodes >= 0, 0.0)
         in_tree = (self.parents[targets] >= 0) | (len(self.token_counts) == 1)
         return choices.sum(1).where(in_tree, torch.inf)

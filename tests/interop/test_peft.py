@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
@@ -285,6 +286,60 @@ def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
     merged, logits = reloaded_after_merging(adapted, tokens, tmp_path)
     assert torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
     assert_close(*logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        peft.LoraConfig(target_modules=["embed_tokens"], init_lora_weights=False),
+        peft.LoraConfig(target_modules=["lm_head"], init_lora_weights=False),
+        peft.LoraConfig(target_modules=["embed_tokens", "lm_head"], init_lora_weights=False),
+        peft.LoHaConfig(target_modules=["lm_head"], init_weights=False),
+    ],
+    ids=["vectors", "output", "both", "LoHa"],
+)
+@pytest.mark.parametrize("name", ["gpt1", "self_attention"])
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`")
+def test_adapters_on_tied_words_are_refused(name: str, settings: Any, tmp_path: Path) -> None:
+    """One matrix W would become W + D for both layers, or W + D_1 + D_2: the merged model's logits moved by up to 38.
+
+    Untied as docs/clients.md says, the merged model has the adapted one's logits.
+    """
+    base = base_model(name, {"tie_word_embeddings": True}, tmp_path / "base")
+    with pytest.raises(ValueError, match=r"an adapter .* on (embed_tokens|lm_head), whose matrix is also .*both; .*"):
+        peft.get_peft_model(copy.deepcopy(base), settings)
+    base.config.tie_word_embeddings = False
+    base.lm_head.weight = torch.nn.Parameter(base.lm_head.weight.detach().clone())
+    base.save_pretrained(tmp_path / "untied")
+    untied = AutoModelForCausalLM.from_pretrained(tmp_path / "untied")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    for each in (untied, base):
+        _, logits = reloaded_after_merging(peft.get_peft_model(each, settings), tokens, tmp_path)
+        assert_close(*logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`")
+def test_tied_adapters_are_refused_too(tmp_path: Path) -> None:
+    """With `ensure_weight_tying` the one D of both layers is merged twice, W + 2 D."""
+    base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
+    tied = {"target_modules": ["embed_tokens"], "ensure_weight_tying": True}
+    with pytest.raises(ValueError, match="whose matrix is also lm_head.weight"):
+        peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", **tied))
+
+
+@torch.no_grad()
+def test_trained_rows_of_tied_words_are_merged_once(tmp_path: Path) -> None:
+    """They take the place of the rows that were there."""
+    base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    adapted = peft.get_peft_model(
+        base, peft.TrainableTokensConfig(target_modules=["embed_tokens"], token_indices=[1, 2])
+    )
+    for name, parameter in adapted.named_parameters():
+        if "trainable_tokens" in name:
+            parameter.normal_()
+    _, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert_close(*logits, rtol=0, atol=1e-5)
 
 
 @torch.no_grad()

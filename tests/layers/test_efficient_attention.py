@@ -106,6 +106,15 @@ def test_equal_to_all_scores_written_out(name: str, length: int) -> None:
     assert_same(layer, hidden, layer(hidden, whole_rows(hidden))[0], dense_reference(layer, hidden))
 
 
+@pytest.mark.parametrize("name", [name for name in ALL if name.endswith(("linear", "performer"))])
+def test_float64_is_computed_in_float64(name: str) -> None:
+    """Half precision is summed up in float32, which would leave 7 of 16 digits; gradients are those of differences."""
+    layer, hidden = build(name).double(), random_states(2, 6).double().requires_grad_()
+    output = layer(hidden, whole_rows(hidden))[0]
+    assert_close(output, dense_reference(layer, hidden), rtol=0, atol=1e-12)
+    assert torch.autograd.gradcheck(lambda states: layer(states, whole_rows(states))[0], hidden)
+
+
 @every
 @pytest.mark.parametrize("holes", [False, True])
 @torch.no_grad()

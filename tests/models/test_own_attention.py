@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.masking_utils import eager_mask
+from transformers.masking_utils import eager_mask, sdpa_mask
 
 from hf_lecture_models import (
     Gpt1Config,
@@ -25,6 +25,7 @@ from hf_lecture_models import (
     SelfAttentionConfig,
     SelfAttentionForCausalLM,
 )
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.attention_kernels import eager_attention
 
 SIZES: dict[str, Any] = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -134,3 +135,65 @@ def test_weights_are_shown_by_eager_attention_which_reads_no_keyword(calls: list
     with pytest.raises(TypeError, match="takes no argument temperature"):
         model(**inputs, temperature=2.0, output_attentions=True)
     assert not calls
+
+
+@pytest.fixture
+def unmasked() -> Iterator[str]:
+    """An attention function like torch's own, registered without a mask function."""
+    AttentionInterface.register("unmasked", AttentionInterface._global_mapping["sdpa"])
+    yield "unmasked"
+    del AttentionInterface._global_mapping["unmasked"]
+    AttentionMaskInterface._global_mapping.pop("unmasked", None)
+
+
+TEXTS = torch.tensor([[3, 1, 4, 1], [5, 2, 0, 0]])
+PADDED = {"input_ids": TEXTS, "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])}
+LEFT = {"input_ids": TEXTS.flip(1), "attention_mask": PADDED["attention_mask"].flip(1)}
+PACKED = {"input_ids": IDS, "position_ids": torch.tensor([[0, 1, 0, 1]])}
+TARGETS = {"decoder_input_ids": TEXTS[:, :2]}
+NEEDING_MASKS = [
+    (gpt1, PADDED),
+    (gpt1, LEFT),
+    (gpt1, PACKED),
+    (bert, PADDED),
+    (bert, PACKED),
+    (transformer, PADDED | TARGETS),
+    (transformer, {"input_ids": TEXTS, "decoder_input_ids": TEXTS, "decoder_attention_mask": LEFT["attention_mask"]}),
+]
+
+
+@pytest.mark.parametrize(("build", "inputs"), NEEDING_MASKS, ids=lambda case: getattr(case, "__name__", ""))
+@torch.no_grad()
+def test_a_function_without_a_mask_function_reads_no_padding(
+    build: Callable[[], Any], inputs: dict[str, Tensor], unmasked: str
+) -> None:
+    """transformers makes no mask for it, so it would attend to padding; with one, it equals torch's own."""
+    model, complete = build()
+    model.eval()
+    assert_close(
+        model.set_attn_implementation(unmasked) or model(**complete).logits,
+        model.set_attn_implementation("sdpa") or model(**complete).logits,
+    )
+    expected = model(**inputs).logits
+    model.set_attn_implementation(unmasked)
+    with pytest.raises(ValueError, match=r"'unmasked' attention has no mask function.*AttentionMaskInterface.register"):
+        model(**inputs)
+    AttentionMaskInterface.register(unmasked, sdpa_mask)
+    assert_close(model(**inputs).logits, expected, rtol=0, atol=1e-6)
+
+
+@torch.no_grad()
+def test_a_function_without_a_mask_function_generates(unmasked: str) -> None:
+    """One token at a time after an unpadded text; a static cache, whose end is empty, needs a mask."""
+    model, inputs = gpt1()
+    options: dict[str, Any] = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    expected = model.eval().generate(**inputs, **options)
+    model.set_attn_implementation(unmasked)
+    assert model.generate(**inputs, attention_mask=torch.ones(1, 4), **options).tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="no mask function, and this call needs a mask: for padding"):
+        model.generate(**LEFT, **options)
+    with pytest.raises(ValueError, match="no mask function"):
+        model.generate(**inputs, cache_implementation="static", **options)
+    first = model(IDS[:, :2], use_cache=True)
+    with pytest.raises(ValueError, match="several tokens after cached ones"):
+        model(IDS[:, 2:], past_key_values=cache_of(first))

@@ -17,6 +17,7 @@ from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
 from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
 from hf_lecture_models.layers.masks import is_prepared
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 class CausalLMHead(PredictsNextToken, ModelHead):
@@ -38,8 +39,8 @@ class CausalLMHead(PredictsNextToken, ModelHead):
             always counts all labels; if not all logits are kept, it is computed in pieces, and the logits of all
             positions never exist at once.
 
-    It returns `loss` (scalar, nats, float32; None without labels), `logits` (batch, positions kept, vocab_size), and
-    what the base model returns.
+    It returns `loss` (scalar, nats, float32 or wider; None without labels), `logits` (batch, positions kept,
+    vocab_size), and what the base model returns.
     """
 
     loss_without_logits = True
@@ -88,7 +89,7 @@ class CausalLMHead(PredictsNextToken, ModelHead):
             total = linear_cross_entropy(source, self.lm_head, targets)
         else:
             source, targets = gather_predicting_states(logits, targets, real)
-            total = F.cross_entropy(source.float(), targets, ignore_index=NOT_COUNTED, reduction="sum")
+            total = F.cross_entropy(at_least_float32(source), targets, ignore_index=NOT_COUNTED, reduction="sum")
         return mean_over_items(total, (targets != NOT_COUNTED).sum(), items)
 
     def _prepare_generated_length(self, *args: Any, **kwargs: Any) -> Any:
@@ -124,8 +125,8 @@ class CausalLMHead(PredictsNextToken, ModelHead):
             wanted: (batch, seq) bool, the positions to score; all others cost no softmax and get 0.
 
         Returns:
-            (batch, seq) float32: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at `<s>`
-            wherever it stands and at padding; -inf where the probability is 0.
+            (batch, seq), float32 or wider: ln p(`input_ids[:, t]` | before); 0 at the first real token of each row, at
+            `<s>` wherever it stands and at padding; -inf where the probability is 0.
         """
         real = real_token_mask(input_ids, attention_mask, self.config.pad_token_id)
         hidden = self.model(input_ids, real.long(), use_cache=False).last_hidden_state
@@ -135,10 +136,10 @@ class CausalLMHead(PredictsNextToken, ModelHead):
         scored = scored_positions(real, input_ids, self.config.bos_token_id, self.config.eos_token_id)
         if wanted is not None:
             scored = scored & wanted
-        scores = torch.zeros(input_ids.shape, device=input_ids.device)
+        scores = at_least_float32(hidden.new_zeros(input_ids.shape))
         if bool(scored.any()):
             found = target_log_probs(hidden[scored], self.lm_head, input_ids[scored], self.config.vocab_size)
-            scores[scored] = found.float()
+            scores[scored] = found
         return scores
 
 

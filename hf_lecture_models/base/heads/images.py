@@ -12,6 +12,7 @@ from hf_lecture_models.base.heads.losses import cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
 from hf_lecture_models.layers.patches import patch_sums
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 class ImageClassificationHead(ModelHead):
@@ -95,7 +96,8 @@ class MaskedImageModelingHead(ModelHead):
         reconstruction = self.decoder(states.unflatten(2, (rows, -1)))
         if bool_masked_pos is not None:
             masked = bool_masked_pos.to(states.device).bool()
-            distances = F.l1_loss(reconstruction.float(), pixel_values.float(), reduction="none")
+            predicted = at_least_float32(reconstruction)
+            distances = F.l1_loss(predicted, pixel_values.to(predicted.dtype), reduction="none")
             total = (patch_sums(distances, size) * masked).sum() / (pixel_values.shape[1] * size**2)
             loss = mean_over_items(total, masked.sum(), num_items_in_batch)
         hidden_states, attentions = outputs.get("hidden_states"), outputs.get("attentions")

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.io.compat import train_as_causal_lm
+from hf_lecture_models.layers.precision import at_least_float32
 
 NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""
@@ -42,7 +43,7 @@ def mean_over_items(total: Tensor, count: Tensor | int, num_items_in_batch: Tens
 def cross_entropy(
     logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, name: str = "labels"
 ) -> Tensor:
-    """Mean of -ln softmax(logits)[label] over the labels that are not -100, in float32.
+    """Mean of -ln softmax(logits)[label] over the labels that are not -100, in float32 or wider.
 
     >>> logits = torch.tensor([[0.0, 0.0], [5.0, -5.0]])
     >>> cross_entropy(logits, torch.tensor([1, -100]))  # ln 2: the second row does not count
@@ -58,7 +59,7 @@ def cross_entropy(
         ValueError: see `class_labels`.
     """
     labels = class_labels(labels, logits.shape[:-1], logits.shape[-1], name).flatten().to(logits.device)
-    total = F.cross_entropy(logits.flatten(0, -2).float(), labels, ignore_index=NOT_COUNTED, reduction="sum")
+    total = F.cross_entropy(at_least_float32(logits.flatten(0, -2)), labels, ignore_index=NOT_COUNTED, reduction="sum")
     return mean_over_items(total, (labels != NOT_COUNTED).sum(), num_items_in_batch)
 
 

@@ -32,7 +32,7 @@ class ModelHead:
     - `num_items_in_batch` is the number of labels of the whole training step that are not -100; the loss is then the
       sum over this batch's divided by this, and else the mean over this batch's;
     - `output_hidden_states` and `output_attentions` add the `hidden_states` and `attentions` of the base model;
-    - `loss` is a scalar in nats, float32, and None without labels.
+    - `loss` is a scalar in nats, float32 or wider, and None without labels.
     """
 
     base_model_class: ClassVar[type[PreTrainedModel]]

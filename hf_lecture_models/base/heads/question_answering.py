@@ -11,6 +11,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import ModelHead
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 class QuestionAnsweringHead(ModelHead):
@@ -65,7 +66,7 @@ def question_answering_loss(
     attention_mask: Tensor | None = None,
     num_items_in_batch: Tensor | int | None = None,
 ) -> Tensor:
-    """Mean over examples of (-ln p(start) - ln p(end)) / 2, in float32.
+    """Mean over examples of (-ln p(start) - ln p(end)) / 2, in float32 or wider.
 
     Both are softmaxes over the example's real tokens: padding takes no probability. An example counts if both positions
     are among them, so -100 and an answer that truncation has cut off do not. (transformers counts start and end apart
@@ -88,7 +89,8 @@ def question_answering_loss(
     counted = (inside & real.gather(1, positions.where(inside, 0))).all(dim=1)  # (batch,)
     targets = positions.masked_fill(~counted[:, None], NOT_COUNTED)
     # Not -inf, which makes the gradient of a row of padding NaN.
-    scores = logits.float().masked_fill(~real[..., None], torch.finfo(torch.float32).min)
+    scores = at_least_float32(logits)
+    scores = scores.masked_fill(~real[..., None], torch.finfo(scores.dtype).min)
     total = F.cross_entropy(scores, targets, ignore_index=NOT_COUNTED, reduction="sum") / 2  # classes are axis 1
     return mean_over_items(total, counted.sum(), num_items_in_batch)
 

@@ -12,6 +12,7 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.utils.generic import can_return_tuple
 
+from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
@@ -38,8 +39,8 @@ class Seq2SeqLMHead(ModelHead):
             The loss always counts all labels; if not all logits are kept, it is computed in pieces, and the logits of
             all positions never exist at once.
 
-    It returns `loss` (scalar, nats, float32; None without labels), `logits` (batch, positions kept, target vocabulary),
-    and what the base model returns. With labels no cache is built, unless `use_cache` asks for one.
+    It returns `loss` (scalar, nats, float32 or wider; None without labels), `logits` (batch, positions kept, target
+    vocabulary), and what the base model returns. With labels no cache is built, unless `use_cache` asks for one.
     """
 
     loss_without_logits = True
@@ -110,14 +111,15 @@ class Seq2SeqLMHead(ModelHead):
         """Resize the vocabulary that source and target share.
 
         Raises:
-            ValueError: source and target have two vocabularies.
+            ValueError: source and target have two vocabularies, and another size than the source's is asked for.
         """
-        if getattr(self.config, "decoder_vocab_size", None) is not None and new_num_tokens is not None:
-            raise ValueError(
-                f"{type(self).__name__} has two vocabularies, and resize_token_embeddings names none: build a model "
-                "with other vocab_size and decoder_vocab_size, and copy the weights"
-            )
-        return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
+        if getattr(self.config, "decoder_vocab_size", None) is None:
+            return super().resize_token_embeddings(new_num_tokens, *args, **kwargs)  # type: ignore[misc]
+        reason = (
+            f"{type(self).__name__} cannot be resized: it has two vocabularies, and resize_token_embeddings names "
+            "none; build a model with other vocab_size and decoder_vocab_size, and copy the weights"
+        )
+        return keep_vocabulary(self, reason, new_num_tokens, *args, **kwargs)
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
         """Return the decoder's input that predicts `labels` (batch, target): the start token, then all but the last.

@@ -12,6 +12,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import TextVectorHead
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 class SequenceClassificationHead(TextVectorHead):
@@ -63,7 +64,7 @@ def sequence_classification_loss(
     problem_type: str | None = None,
     num_items_in_batch: Tensor | int | None = None,
 ) -> Tensor:
-    """Return the mean loss per label, in float32; `problem_type` names the loss.
+    """Return the mean loss per label, in float32 or wider; `problem_type` names the loss.
 
     - "single_label_classification": -ln softmax(logits)[label]; labels (batch,), integers.
     - "multi_label_classification": -ln σ(logit) where the label is 1, -ln(1 - σ(logit)) where it is 0; labels (batch,
@@ -92,7 +93,8 @@ def sequence_classification_loss(
     labels = _one_per_logit(labels.to(logits.device), logits, problem_type)
     if problem_type == "single_label_classification":
         return cross_entropy(logits, labels, num_items_in_batch)
-    logits, labels = logits.float(), labels.float()
+    logits = at_least_float32(logits)
+    labels = labels.to(logits.dtype)
     if problem_type == "regression":
         return mean_over_items(F.mse_loss(logits, labels, reduction="sum"), labels.numel(), num_items_in_batch)
     counted = labels != NOT_COUNTED

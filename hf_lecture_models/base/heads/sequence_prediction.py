@@ -15,6 +15,7 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.clipped_gradients import clip_output_gradients
 from hf_lecture_models.layers.gaussian_mixture import GaussianMixture
+from hf_lecture_models.layers.precision import at_least_float32
 
 
 @dataclass
@@ -39,7 +40,7 @@ class SequencePredictionHead:
 
     main_input_name = "points"
     precision: ClassVar[torch.dtype] = torch.float32
-    """The type in which points are scaled and densities computed."""
+    """The least exact type in which points are scaled."""
     config: Any
     device: Any
     __call__: Any
@@ -73,9 +74,9 @@ class SequencePredictionHead:
         return scaled if mask is None else scaled.masked_fill(~mask.unsqueeze(-1), 0.0)
 
     def point_losses(self, logits: Tensor, scaled: Tensor, with_pen: bool = True) -> Tensor:
-        """Return -ln p of each point (batch, seq), in `precision`: of its coordinates, and of its pen."""
-        mixture, pen = self.distribution(logits.to(self.precision))
-        losses = -mixture.log_density(scaled[..., : self.config.point_size].to(self.precision))
+        """Return -ln p of each point (batch, seq), float32 or wider: of its coordinates, and of its pen."""
+        mixture, pen = self.distribution(at_least_float32(logits))
+        losses = -mixture.log_density(at_least_float32(scaled[..., : self.config.point_size]))
         return losses if pen is None or not with_pen else losses + _pen_losses(pen, scaled)
 
     def loss(
@@ -118,7 +119,7 @@ class SequencePredictionHead:
         if not self.config.quantization_step:
             raise ValueError("these data have no grid: set quantization_step, the distance of neighbouring values")
         logits, scaled, mask = self._read(points, attention_mask)
-        mixture, pen = self.distribution(logits.to(self.precision))
+        mixture, pen = self.distribution(at_least_float32(logits))
         step = self.config.quantization_step / self.config.scale
         nats = -mixture.log_probability(scaled[..., : self.config.point_size], step)
         nats = nats if pen is None else nats + _pen_losses(pen, scaled)
@@ -155,7 +156,7 @@ class SequencePredictionHead:
                 cache = cache_of(self(points=points, use_cache=True))
             for _ in range(n):
                 # The distribution of a point does not depend on the point itself.
-                mixture, pen = self.distribution(self(points=anything, past_key_values=cache).logits.to(self.precision))
+                mixture, pen = self.distribution(at_least_float32(self(points=anything, past_key_values=cache).logits))
                 drawn = mixture.draw(generator, temperature) * self.config.scale + self.config.shift
                 if pen is not None:
                     lifted = torch.bernoulli((pen / temperature).sigmoid(), generator=generator)

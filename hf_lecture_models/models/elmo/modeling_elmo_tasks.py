@@ -75,17 +75,9 @@ class ElmoTaskHead(ModelHead):
         outputs.last_hidden_state = self.reader(inputs["input_ids"], outputs.layer_states, mask)
         return outputs
 
-    def resize_token_embeddings(
-        self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
-    ) -> nn.Embedding:
-        """Resize the vocabulary of characters, of the language models and of the reader."""
-        resize: Any = super().resize_token_embeddings  # type: ignore[misc]
-        embeddings, own = resize(new_num_tokens, pad_to_multiple_of, mean_resizing), self.reader.characters.embed
-        resized: nn.Embedding = self._get_resized_embeddings(  # type: ignore[attr-defined]
-            own, embeddings.num_embeddings, mean_resizing=mean_resizing
-        )
-        self.reader.characters.embed = resized.requires_grad_(own.weight.requires_grad)
-        return embeddings
+    def other_input_embeddings(self) -> list[nn.Module]:
+        """Return the reader's vectors of characters."""
+        return [self.reader.characters.embed]
 
 
 class ElmoForSequenceClassification(ElmoTaskHead, SequenceClassificationHead, ElmoPreTrainedModel):

@@ -188,7 +188,8 @@ class TransfoXLModel(TransfoXLPreTrainedModel):
 
     def distances(self, segment: SegmentMemory) -> Distances:
         """Return R_p of all distances, and each key's distance from each query."""
-        places = torch.arange(segment.keys, device=segment.hidden.device)
+        wide = torch.promote_types(segment.hidden.dtype, torch.float32)
+        places = torch.arange(segment.keys, dtype=wide, device=segment.hidden.device)
         if self.config.clamp_len is not None:
             places = places.clamp(max=self.config.clamp_len)
         vectors = torch.cat(sinusoids(places, self.config.hidden_size), -1).to(segment.hidden.dtype)

@@ -378,16 +378,23 @@ class TestImageCaptioning(CaptioningTests, HeadTests):
         self.check_loss_in_pieces({"pixel_values": inputs["pixel_values"], **self.make_labels(inputs)})
 
     @torch.no_grad()
-    def test_untied_output_and_more_words(self) -> None:
+    def test_untied_output_and_more_words(self, tmp_path: Path) -> None:
         model = ImageCaptioningForConditionalGeneration(small(tie_word_embeddings=False)).eval()
         perturb(model, 0.3)
         inputs = self.make_inputs(2, (1, 1))
         assert_close(model(**inputs).logits, self.reference(model, inputs)["logits"], rtol=0, atol=1e-5)
         tied = self.build()
-        before = tied(**inputs).logits
-        tied.resize_token_embeddings(20)
+        for either in (tied, model):
+            before = either(**inputs).logits
+            either.resize_token_embeddings(20)
+            after = either(**inputs).logits
+            assert after.shape[-1] == 20
+            assert after.isfinite().all()
+            assert_close(after[..., :18], before, rtol=0, atol=1e-5)
+            either.save_pretrained(tmp_path)
+            loaded = ImageCaptioningForConditionalGeneration.from_pretrained(tmp_path)
+            assert torch.equal(loaded(**inputs).logits, after)
         assert tied.lm_head.weight is tied.model.decoder.embed_tokens.weight
-        assert_close(tied(**inputs).logits[..., :18], before, rtol=0, atol=1e-5)
 
     def test_captions_past_the_limit_are_refused(self) -> None:
         model, image = self.build(), torch.randn(1, 1, 12, 12)

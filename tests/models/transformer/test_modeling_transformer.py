@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -263,7 +264,38 @@ def test_one_vocabulary_resizes() -> None:
     assert model(ids, labels=ids).logits.shape == (1, 3, 26)
 
 
-def test_two_vocabularies_are_not_resized_as_one() -> None:
-    model = LectureTransformerForConditionalGeneration(small(decoder_vocab_size=19, pad_token_id=18))
-    with pytest.raises(ValueError, match="two vocabularies"):
-        model.resize_token_embeddings(26)
+@torch.no_grad()
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_three_tables_of_one_vocabulary_resize_apart(norm: str, tmp_path: Path) -> None:
+    """Untied: the rows that were there stay, so logits and texts do; on both sides the new tokens are read."""
+    ids = {"decoder_start_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    model = LectureTransformerForConditionalGeneration(small(tie_word_embeddings=False, norm_position=norm, **ids))
+    model.eval()
+    tables = [model.model.encoder.embed_tokens, model.model.decoder.embed_tokens, model.lm_head]
+    before = [table.weight.clone() for table in tables]
+    source, target = torch.tensor([[5, 3, 9]]), torch.tensor([[1, 7, 4]])
+    logits = model(source, decoder_input_ids=target).logits
+    unlikely = {"bad_words_ids": [[token] for token in range(20, 26)], "max_new_tokens": 5, "do_sample": False}
+    text = model.generate(source, max_new_tokens=5, do_sample=False)
+    model.resize_token_embeddings(26)
+    tables = [model.model.encoder.embed_tokens, model.model.decoder.embed_tokens, model.lm_head]
+    assert all(torch.equal(table.weight[:20], old) for table, old in zip(tables, before, strict=True))
+    assert [len(table.weight) for table in tables] == [26, 26, 26]
+    assert len({id(table.weight) for table in tables}) == 3
+    assert_close(model(source, decoder_input_ids=target).logits[..., :20], logits, rtol=0, atol=1e-6)
+    assert model.generate(source, **unlikely).tolist() == text.tolist()
+    new = torch.full((1, 3), 25)
+    model.save_pretrained(tmp_path)
+    loaded = LectureTransformerForConditionalGeneration.from_pretrained(tmp_path)
+    assert torch.equal(loaded(new, labels=new).logits, model(new, labels=new).logits)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_two_vocabularies_are_not_resized_as_one(tied: bool) -> None:
+    fields = {"decoder_vocab_size": 19, "pad_token_id": 18, "tie_word_embeddings": tied}
+    model = LectureTransformerForConditionalGeneration(small(**fields))
+    for options in ({"new_num_tokens": 26}, {"pad_to_multiple_of": 8}, {"new_num_tokens": 20, "pad_to_multiple_of": 8}):
+        with pytest.raises(ValueError, match="two vocabularies"):
+            model.resize_token_embeddings(**options)
+    assert model.resize_token_embeddings(20) is model.model.encoder.embed_tokens
+    assert (model.config.vocab_size, model.config.decoder_vocab_size, model.lm_head.out_features) == (20, 19, 19)
