@@ -161,7 +161,6 @@ class SequencePredictionHead:
                 if pen is not None:
                     lifted = torch.bernoulli((pen / temperature).sigmoid(), generator=generator)
                     drawn = torch.cat((drawn, lifted.unsqueeze(-1)), -1)
-                drawn = drawn.to(anything.dtype)
                 found.append(drawn)
                 cache = cache_of(self(points=drawn, past_key_values=cache, use_cache=True))
         return torch.cat(found, 1)
