@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from hf_lecture_models.layers.tracing import is_traced
+
 NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""
 
@@ -87,7 +89,7 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
         raise ValueError(f"{name} are of type {labels.dtype}; classes are integers: give {name}.long()")
     labels = labels.long()
     # Tracing cannot ask for values.
-    if torch.compiler.is_compiling() or labels.device.type != "cpu":
+    if is_traced() or labels.device.type != "cpu":
         return labels
     wrong = labels[((labels < 0) & (labels != NOT_COUNTED)) | (labels >= num_classes)]
     if wrong.numel():
