@@ -145,7 +145,7 @@ class LargeVocabularyLM(CountedOutputLayer):
     config: Any
     lm_head: nn.Module
     # Loaded with output_layer="softmax", a noise-contrastive layer has no counts.
-    _keys_to_ignore_on_load_unexpected = [r"lm_head\.token_counts$"]
+    _keys_to_ignore_on_load_unexpected: Any = [r"lm_head\.token_counts$"]
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""

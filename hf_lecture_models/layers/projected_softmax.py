@@ -62,10 +62,10 @@ class ProjectedSoftmax(ClusteredSoftmax):
     def __getattr__(self, name: str) -> Any:
         # Without clusters it is one matrix, E_0 P_0ᵀ, and a bias, which programs ask every output layer for.
         if name in ("weight", "bias") and len(self.bounds) == 1:
-            words: Any = self.words[0]
-            if name == "weight" and len(self.projections):
-                return words.weight @ self.projections[0].weight.t()
-            return getattr(words, name)
+            parts: list[Any] = [self.words[0], *self.projections]
+            if name == "weight" and len(parts) == 2:
+                return parts[0].weight @ parts[1].weight.t()
+            return getattr(parts[0], name)
         return super().__getattr__(name)
 
     def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:

@@ -55,17 +55,12 @@ class TransfoXLConfig(LectureConfig):
 
     model_type = "transfo-xl"
     attribute_map = {
-        "d_model": "hidden_size",
-        "n_layer": "num_hidden_layers",
-        "n_head": "num_attention_heads",
         "d_head": "head_dim",
         "d_inner": "intermediate_size",
         "d_embed": "embedding_size",
         "n_token": "vocab_size",
         "tgt_len": "segment_length",
         "dropatt": "attention_dropout",
-        "init_std": "initializer_range",
-        "layer_norm_epsilon": "layer_norm_eps",
     }
     # Choices of other programs' Transformer-XL: the norm before each part, absolute positions, an approximate softmax
     # and states that are kept longer than the memory.
