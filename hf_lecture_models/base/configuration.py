@@ -65,9 +65,9 @@ _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_labe
 class LectureConfig(PreTrainedConfig):
     """A configuration that refuses unknown values, contradictions and misspelt names.
 
-    An argument that is no field is one of four things: another name of a field (`ALIASES`, `attribute_map`), which is
-    read as the field; a parameter of generation, or a name close to a field's, which are refused; any other, which is
-    kept and saved, with a warning that the model does not read it.
+    An argument that is not a field is one of four things: another name of a field (`ALIASES`, `attribute_map`), read as
+    the field; a parameter of generation, refused; a name close to a field's, refused; any other, kept and saved with a
+    warning that the model does not read it.
 
     Subclasses are decorated with huggingface_hub's `@strict`, which checks the types of the fields, and fill in the
     class variables below. They state contradictions between fields in `check_fields`.
@@ -278,6 +278,8 @@ class LectureConfig(PreTrainedConfig):
         names = sorted({f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"})
         for nearest in get_close_matches(given, names, n=1, cutoff=_NEAR_MISS):
             raise ValueError(f"{own} has no field {given!r}; did you mean {nearest!r}?")
+        if given.endswith("_token_id"):
+            return  # transformers' Trainer writes the tokenizer's into every configuration
         like = get_close_matches(given, names, n=1)
         hint = f"; the field most like it is {like[0]!r}" if like else ""
         warnings.warn(f"{own} keeps {given!r}, but the model does not read it{hint}", stacklevel=2)

@@ -9,7 +9,7 @@ import types
 import pytest
 from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
 
-from hf_lecture_models import BagOfWordsConfig, Gpt1Config, RecurrentConfig, SelfAttentionConfig
+from hf_lecture_models import BagOfWordsConfig, Gpt1Config, LectureBertConfig, RecurrentConfig, SelfAttentionConfig
 from hf_lecture_models.base.configuration import ALIASES, LectureConfig
 from tests.stand_in import EncoderConfig
 
@@ -78,7 +78,13 @@ def test_lists_of_sizes_are_bounded():
         RecurrentConfig(vocab_size=1000, output_layer="adaptive", adaptive_cutoffs=list(range(1, 1000)))
 
 
-# The one rule for arguments that are no fields: LectureConfig's docstring
+# The one rule for arguments that are not fields: LectureConfig's docstring
+
+
+@pytest.mark.filterwarnings("error")
+def test_ids_of_tokens_are_kept():
+    """transformers' Trainer writes the tokenizer's into every configuration."""
+    assert LectureBertConfig(bos_token_id=1).bos_token_id == 1
 
 
 @pytest.mark.parametrize(
