@@ -270,6 +270,17 @@ def own_fields(config: Any) -> list[str]:
     return sorted(declared & set(config.to_dict()))
 
 
+class Traced(nn.Module):
+    """A model, called by `function`, as torch.jit.trace wants it."""
+
+    def __init__(self, model: nn.Module, function: Callable[..., tuple[Tensor, ...]]):
+        super().__init__()
+        self.model, self.function = model, function
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return self.function(*tensors)
+
+
 class ModelTests:
     """What any model must do."""
 
@@ -673,6 +684,28 @@ class ModelTests:
         assert_close(ours, theirs)
         if self.trainable:
             assert_gradients(gradients(model, ours), gradients(model, theirs))
+
+    @pytest.mark.once_per_model
+    @pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated, and warns of every shape that it records
+    @torch.no_grad()
+    def test_what_jit_trace_records_holds_for_other_padding(self) -> None:
+        """The example has no padding, or has it on the right."""
+        model, lengths = self.build(), (7, max(self.shortest, 3), 5)
+        right = self.make_inputs(3, lengths)
+        left = left_padded(right, self.sequence_inputs, lengths)
+        whole = self.make_inputs(2, (7, 7))
+        names = list(self.outputs(model, whole))
+
+        def computed(*tensors: Tensor) -> tuple[Tensor, ...]:
+            found = self.outputs(model, dict(zip(right, tensors, strict=True)))
+            return tuple(found[name] for name in names)
+
+        for example in (whole, right):
+            module: Any = torch.jit.trace(Traced(model, computed), tuple(example.values()), check_trace=False)
+            for inputs in (right, left, self.make_inputs(3, (7, 7, 7))):
+                found = dict(zip(names, module(*inputs.values()), strict=True))
+                expected = self.at_real(self.outputs(model, inputs), inputs)
+                self.assert_equal(self.at_real(found, inputs), expected, "traced")
 
     @torch.no_grad()
     def test_dropout_is_in_modules(self) -> None:

@@ -4,12 +4,13 @@
 import json
 import math
 import os
+import warnings
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hf_lecture_models.io.compat import PreTrainedConfig, StrictDataclassError
+from hf_lecture_models.io.compat import GENERATION_PARAMETERS, PreTrainedConfig, StrictDataclassError
 from hf_lecture_models.io.saved_json import check_fields, check_saved_files
 
 # Names from this similarity on are taken for a typo.
@@ -33,11 +34,40 @@ gathers the rest, and attends with all heads.
 """
 OUTPUT_LAYER_TP_PLAN = {"lm_head": "colwise_rep"}
 """The same for the output layer of a language model; transformers divides the vocabulary's vectors by itself."""
+ALIASES = {
+    "hidden_size": ("n_embd", "d_model"),
+    "num_hidden_layers": ("num_layers", "n_layers", "n_layer"),
+    "num_attention_heads": ("num_heads", "n_heads", "n_head"),
+    "intermediate_size": ("n_inner", "d_ff", "ffn_dim"),
+    "max_position_embeddings": ("n_positions",),
+    "hidden_act": ("activation_function",),
+    "layer_norm_eps": ("layer_norm_epsilon",),
+    "initializer_range": ("init_std",),
+}
+"""Field -> its names in configurations of transformers, which are read as the field where a configuration has it."""
+# What transformers and other programs read of any configuration, beside the fields that it declares.
+_READ_BY_ALL = frozenset(
+    {
+        "attn_implementation",
+        "auto_map",
+        "custom_pipelines",
+        "experts_implementation",
+        "gradient_checkpointing",
+        "per_layer_config",
+        "quantization_config",
+        "target_tokenizer",
+        "transformers_weights",
+    }
+)
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
 class LectureConfig(PreTrainedConfig):
     """A configuration that refuses unknown values, contradictions and misspelt names.
+
+    An argument that is not a field is one of four things: another name of a field (`ALIASES`, `attribute_map`), read as
+    the field; a parameter of generation, refused; a name close to a field's, refused; any other, kept and saved with a
+    warning that the model does not read it.
 
     Subclasses are decorated with huggingface_hub's `@strict`, which checks the types of the fields, and fill in the
     class variables below. They state contradictions between fields in `check_fields`.
@@ -81,6 +111,14 @@ class LectureConfig(PreTrainedConfig):
         num_labels: int = 2  # transformers' property, which here is never None
         hidden_size: int
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        names = {field.name for field in fields(cls)}
+        others = {alias: field for field, aliases in ALIASES.items() if field in names for alias in aliases}
+        if "num_attention_heads" not in names:  # there a hidden size is not the width of the word vectors
+            others = {alias: field for alias, field in others.items() if field != "hidden_size"}
+        cls.attribute_map = {a: f for a, f in (others | cls.attribute_map).items() if a not in names}
+
     def __post_init__(self, **kwargs: Any) -> None:
         names_classes = self.id2label is not None  # else transformers makes both, whatever label2id is
         super().__post_init__(**(self._read_arguments(kwargs) if kwargs else {}))
@@ -102,15 +140,30 @@ class LectureConfig(PreTrainedConfig):
             kwargs.pop("custom_pipelines", None)
         for name in kwargs.keys() & self.fixed_fields.keys():
             self._check_value(name, kwargs.pop(name))
+        if kwargs.get("activation_function") == "swish":
+            kwargs["activation_function"] = "silu"  # which transformers means by it
         if kwargs.get("num_labels") is not None:
             self._check_value("num_labels", kwargs["num_labels"])  # before as many names are made
         model_type = kwargs.pop("model_type", self.model_type)
         if model_type != self.model_type:
             return self._read_other_model(model_type, kwargs)
+        self._read_aliases(kwargs)
         for name in kwargs:
-            if not (name.startswith("_") or self._is_known(name)):
-                self._refuse_near_miss(name)
+            if not (name.startswith("_") or name in _READ_BY_ALL or self._is_known(name)):
+                self._refuse_or_warn(name)
         return kwargs
+
+    def _read_aliases(self, kwargs: dict[str, Any]) -> None:
+        """Take the other names of fields out of the arguments, and set the fields."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for alias in [name for name in kwargs if name in self.attribute_map]:
+            name, value = self.attribute_map[alias], kwargs.pop(alias)
+            if getattr(self, name) not in (defaults[name], value):
+                raise ValueError(
+                    f"{type(self).__name__} is given {alias}={value!r} and {name}={getattr(self, name)!r}, which are "
+                    "one field; leave one of them out"
+                )
+            setattr(self, name, value)
 
     def _read_other_model(self, model_type: str, kwargs: dict[str, Any]) -> dict[str, Any]:
         if model_type not in self.foreign_model_types:
@@ -215,11 +268,22 @@ class LectureConfig(PreTrainedConfig):
     def _is_known(cls, name: str) -> bool:
         return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
 
-    def _refuse_near_miss(self, given: str) -> None:
-        """Raise a ValueError for an unknown name that is like a known one."""
-        names = {f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"}
-        for nearest in get_close_matches(given, sorted(names), n=1, cutoff=_NEAR_MISS):
-            raise ValueError(f"{type(self).__name__} has no field {given!r}; did you mean {nearest!r}?")
+    def _refuse_or_warn(self, given: str) -> None:
+        """Raise a ValueError for a parameter of generation and a name that is like a field's, and warn of any other."""
+        own = type(self).__name__
+        if given in GENERATION_PARAMETERS:
+            raise ValueError(
+                f"{own} has no field {given!r}: it is a parameter of generation; give it to generate(), or set "
+                f"model.generation_config.{given}"
+            )
+        names = sorted({f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"})
+        for nearest in get_close_matches(given, names, n=1, cutoff=_NEAR_MISS):
+            raise ValueError(f"{own} has no field {given!r}; did you mean {nearest!r}?")
+        if given.endswith("_token_id"):
+            return  # transformers' Trainer writes the tokenizer's into every configuration
+        like = get_close_matches(given, names, n=1)
+        hint = f"; the field most like it is {like[0]!r}" if like else ""
+        warnings.warn(f"{own} keeps {given!r}, but the model does not read it{hint}", stacklevel=2)
 
     def _check_value(self, name: str, value: Any) -> None:
         """Raise a ValueError if a field cannot have this value."""

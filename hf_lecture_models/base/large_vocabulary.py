@@ -19,6 +19,13 @@ OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "noise_contrastive": lambda c: NoiseContrastiveLinear(c.output_size, c.vocab_size, c.noise_samples),
 }
 """`config.output_layer` -> the module from the last hidden state to logits."""
+_NO_MATRIX = {
+    "adaptive": "output_layer='adaptive' has several; train it with transformers' Trainer or hf-lecture train, or "
+    "train a model with output_layer='softmax'",
+    "noise_contrastive": "output_layer='noise_contrastive' has a loss of its own; train it with transformers' Trainer "
+    "or hf-lecture train, or load it with output_layer='softmax', which gives the same probabilities",
+}
+"""`config.output_layer` -> `no_output_matrix`."""
 MOST_CLUSTERS = 64
 """The most clusters of an adaptive softmax; published models have two to four."""
 
@@ -139,7 +146,10 @@ class LargeVocabularyLM(CountedOutputLayer):
     It stands before the head.
     """
 
+    config: Any
     lm_head: nn.Module
+    # Loaded with output_layer="softmax", a noise-contrastive layer has no counts.
+    _keys_to_ignore_on_load_unexpected: Any = [r"lm_head\.token_counts$"]
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""
@@ -163,6 +173,11 @@ class LargeVocabularyLM(CountedOutputLayer):
         # Padded rows would make it the most frequent token; some models end texts with it, and predict it then.
         pad, eos = self.config.pad_token_id, self.config.eos_token_id
         return [] if pad is None or pad in (eos if isinstance(eos, list) else [eos]) else [pad]
+
+    @property
+    def no_output_matrix(self) -> str | None:
+        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
+        return _NO_MATRIX.get(self.config.output_layer)
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> Any:
         """Resize the vocabulary, as transformers does; refused for an output layer that is built on token counts."""

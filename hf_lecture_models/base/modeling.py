@@ -29,6 +29,7 @@ from hf_lecture_models.base.checkpoint import (
     refuse_unexpected,
     refuse_unloadable,
 )
+from hf_lecture_models.base.output_matrix import refuse_replaced_forward
 from hf_lecture_models.base.serving import SERVERS, refuse_unserved
 from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.base.tied_weights import TiedWeightsMixin, refuse_untied
@@ -119,6 +120,11 @@ class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel
         self._asked_to_recompute = bool(getattr(config, "gradient_checkpointing", False))
         super().__init__(config, *args, **kwargs)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "forward":
+            refuse_replaced_forward(self, value)
+        super().__setattr__(name, value)
+
     def post_init(self) -> None:
         """Build the model as transformers does; the configuration's `gradient_checkpointing=True` holds in every part.
 
@@ -180,6 +186,11 @@ class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel
     def longest_input(self) -> int | None:
         """Tokens that the model can read at once; None where it has no bound."""
         return self.config.longest_input
+
+    @property
+    def no_output_matrix(self) -> str | None:
+        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
+        return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"
 
     @property
     def adds_position_bias(self) -> bool:

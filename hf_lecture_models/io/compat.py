@@ -90,6 +90,12 @@ if len(_NAMES) != 1:  # `generate()` would go on without the state, and say noth
 LAYERS_FILL_PAGES = CACHE == "cache"
 """Whether the layers write into the pages of continuous batching; before transformers 5.24, its attention did."""
 
+# Ids of tokens are fields of models too.
+GENERATION_PARAMETERS = frozenset(
+    name for name in vars(transformers.GenerationConfig()) if not (name.startswith("_") or name.endswith("_token_id"))
+)
+"""The names of the parameters of `generate()`; some are fields of models too (`use_cache`)."""
+
 
 def with_past_key_values(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with `cache` renamed to `past_key_values`, as each `forward` here has it.

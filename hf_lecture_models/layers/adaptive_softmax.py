@@ -15,6 +15,7 @@ Deviations: the first softmax has a bias, as the plain output layer has; the clu
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +44,14 @@ class ClusteredSoftmax(nn.Module):
 
     bounds: list[int]
     """The rank at which each of S, C_1, C_2, ... ends; the last one is the number of words."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("weight", "bias"):  # which programs ask every output layer for
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: its words are in clusters, each with a matrix of its own; call "
+                "the layer, or the model's forward"
+            )
+        return super().__getattr__(name)
 
     def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:
         """Return P_i h, (..., size), and the layer from it to the logits of C_i; with 0, of the first softmax."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, EncoderDecoderCache
 
 from hf_lecture_models.io.compat import DynamicLayer
+from hf_lecture_models.layers.tracing import is_traced
 
 
 class GrowingLayer(DynamicLayer):
@@ -36,7 +37,7 @@ class GrowingLayer(DynamicLayer):
         Returns:
             All seen so far, (batch, heads, seen + seq, head_dim).
         """
-        if torch.is_grad_enabled() or torch.compiler.is_compiling() or not self._continued_by(key_states):
+        if torch.is_grad_enabled() or is_traced() or not self._continued_by(key_states):
             return super().update(key_states, value_states, *args, **kwargs)
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
@@ -48,7 +49,7 @@ class GrowingLayer(DynamicLayer):
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Replace the rows by these, with one spare place for the token that a beam search adds next."""
         keys, values = self.keys, self.values
-        if keys is None or values is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if keys is None or values is None or torch.is_grad_enabled() or is_traced():
             super().reorder_cache(beam_idx)
         elif self.get_seq_length():
             self.keys = self._key_memory.reorder(keys, beam_idx.to(keys.device))

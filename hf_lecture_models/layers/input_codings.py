@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask
+from hf_lecture_models.layers.tracing import is_traced
 
 
 class IntegerCoding(nn.Module):
@@ -96,7 +97,7 @@ def zero_pad(vectors: Tensor, words: Tensor, length: int) -> Tensor:
 
 def _check_lengths(words: Tensor, length: int) -> None:
     # Reading values waits for a GPU, so it is done only where rows could be too long.
-    if torch.compiler.is_compiling() or words.shape[1] <= length:
+    if is_traced() or words.shape[1] <= length:
         return
     lengths = words.sum(1)
     longest = int(lengths.argmax())

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.tracing import is_traced
+
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
     """Return `input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
@@ -57,7 +59,7 @@ def out_of_range(indices: Tensor, size: int) -> int | None:
     >>> out_of_range(torch.tensor([0, 3]), 3), out_of_range(torch.tensor([0, 2]), 3)
     (3, None)
     """
-    if torch.compiler.is_compiling() or indices.numel() == 0:
+    if is_traced() or indices.numel() == 0:
         return None
     lowest, highest = (int(bound) for bound in indices.aminmax())
     return highest if highest >= size else lowest if lowest < 0 else None
@@ -161,7 +163,7 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor, seen: int | None
         )
     mask = attention_mask[:, -seq:].bool()
     # Tracing cannot read values, and the layers handle a mask without padding all the same.
-    if not torch.compiler.is_compiling() and bool(mask.all()):
+    if not is_traced() and bool(mask.all()):
         return None
     return mask
 

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.tracing import is_traced
 
 Layer = Callable[[Tensor], Tensor]
 """A module, or another function, from hidden states to logits."""
@@ -82,7 +83,7 @@ def linear_cross_entropy(
 
 def matrix_cross_entropy(head: Any, hidden: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Return `linear_cross_entropy` of a linear layer; in pieces, unless it is compiled or its matrix is quantised."""
-    if torch.compiler.is_compiling() or type(head.weight.data) is not Tensor:
+    if is_traced() or type(head.weight.data) is not Tensor:
         return _summed(F.linear(hidden, head.weight, head.bias), targets, weights)
     return _LinearCrossEntropy.apply(hidden, head.weight, head.bias, targets, weights)
 
@@ -137,8 +138,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        scale = grad_outputs[0]
-        gradients = [gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors]
+        gradients = [gradient * grad_outputs[0].to(gradient.dtype) for gradient in ctx.saved_tensors]
         return *gradients, *([None] * (5 - len(gradients)))
 
 

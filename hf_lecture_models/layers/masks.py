@@ -25,6 +25,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, StaticCache
 
 from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask, has_mask_function
+from hf_lecture_models.layers.tracing import is_traced
 
 
 def causal_mask(
@@ -52,6 +53,8 @@ def causal_mask(
         return _prepared_mask(implementation, like, attention_mask)
     if position_ids is not None and attention_mask is None and holds_nothing(cache):
         cache = None  # with a cache, transformers does not look for texts
+    if torch.jit.is_tracing() and attention_mask is None and position_ids is None and holds_nothing(cache):
+        attention_mask = hidden.new_ones(hidden.shape[:2], dtype=torch.bool)  # else one token has no mask, ever after
     config: Any = _MaskConfig(implementation if has_mask_function(implementation) else "sdpa")
     return _read_by(implementation, create_causal_mask(config, like, attention_mask, cache, position_ids))
 
@@ -112,7 +115,7 @@ def _same_text(position_ids: Tensor) -> Tensor | None:
     """(batch or 1, 1, seq, seq) bool, whether two positions are of one text; None where every row is one text."""
     begins = position_ids == 0
     # Tracing cannot read values.
-    if not torch.compiler.is_compiling() and not bool(begins[:, 1:].any()):
+    if not is_traced() and not bool(begins[:, 1:].any()):
         return None
     text = begins.cumsum(1)
     return (text[:, :, None] == text[:, None])[:, None]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.tracing import is_traced
+
 # From the vectors u, v (batch, size) of two texts to (batch, width * size).
 PAIR_COMBINATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sum": lambda u, v: u + v,
@@ -17,7 +19,7 @@ PAIR_WIDTHS: dict[str | None, int] = {None: 1, "sum": 1, "concat": 2, "infersent
 
 def check_single_texts(token_type_ids: Tensor | None) -> None:
     """Raise a ValueError for types other than 0, which mark the second text of a pair."""
-    if token_type_ids is None or torch.compiler.is_compiling():
+    if token_type_ids is None or is_traced():
         return
     if bool(token_type_ids.any()):
         raise ValueError(
@@ -54,7 +56,7 @@ def texts_of_pairs(token_type_ids: Tensor | None, real: Tensor) -> Tensor:
         )
     second = token_type_ids == 1
     sides = torch.cat((real & ~second, real & second))
-    if torch.compiler.is_compiling():
+    if is_traced():
         return sides
     if bool((real & ~second & (token_type_ids != 0)).any()):
         raise ValueError("token_type_ids hold other values than 0, for the first of two texts, and 1, for the second")

@@ -59,6 +59,15 @@ class ProjectedSoftmax(ClusteredSoftmax):
         if div_val > 1 or embedding_size != hidden_size:
             self.projections.extend(BackProjection(width, hidden_size) for width in widths)
 
+    def __getattr__(self, name: str) -> Any:
+        # Without clusters it is one matrix, E_0 P_0ᵀ, and a bias, which programs ask every output layer for.
+        if name in ("weight", "bias") and len(self.bounds) == 1:
+            parts: list[Any] = [self.words[0], *self.projections]
+            if name == "weight" and len(parts) == 2:
+                return parts[0].weight @ parts[1].weight.t()
+            return getattr(parts[0], name)
+        return super().__getattr__(name)
+
     def cluster(self, number: int, hidden: Tensor) -> tuple[Tensor, Layer]:
         """Return P_iᵀ h, (..., size), and the layer from it to the logits of C_i; with 0, of the first softmax."""
         projected = self.projections[number](hidden) if len(self.projections) else hidden

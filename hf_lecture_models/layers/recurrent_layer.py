@@ -62,11 +62,12 @@ class RecurrentLayer(nn.Module):
         Returns:
             The outputs (batch, seq, output_size) and the state after each row's last real token.
         """
+        one_step = hidden.shape[1] == 1 and not torch.jit.is_tracing()  # which would record it for longer inputs too
         if torch.compiler.is_exporting():
             outputs, after = run_traced(cell_from_kernel(self.rnn), hidden, state, mask)
         elif mask is not None:
             outputs, after = _run_packed(self.rnn, hidden, state, mask)
-        elif hidden.shape[1] == 1 and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
+        elif one_step and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
             outputs, after = with_weights(self.rnn, partial(_run_step, self.rnn), hidden, state)
         else:
             outputs, after = _run(self.rnn, hidden, state)
@@ -147,7 +148,8 @@ def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     ([1, 0], [3, 1, 4, 2, 5], [2, 2, 1])
     """
     lengths = mask.sum(1)
-    rows = lengths.argsort(descending=True, stable=True)[: int((lengths > 0).sum())]
+    rows = lengths.argsort(descending=True, stable=True)
+    rows = rows[lengths[rows] > 0]  # not rows[:number], a number that torch.jit.trace would record
     chosen = mask[rows]
     step = (chosen.cumsum(1) - 1)[chosen]  # each real token's own step, holes not counted
     places = (rows[:, None] * mask.shape[1] + torch.arange(mask.shape[1], device=mask.device))[chosen]
@@ -157,8 +159,7 @@ def _packing(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:
     # One step over zeros gives sizes and types.
     outputs, after = _run(kernel, torch.zeros_like(hidden[:, :1]), None)
-    zeros = outputs.new_zeros(hidden.shape[0], hidden.shape[1], outputs.shape[-1])
-    return zeros, state or tuple(torch.zeros_like(tensor) for tensor in after)
+    return outputs.new_zeros(*hidden.shape[:2], outputs.shape[-1]), state or tuple(map(torch.zeros_like, after))
 
 
 def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
@@ -177,8 +178,7 @@ def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | N
     # Not yet public in torch: only export may depend on it.
     from torch._higher_order_ops.scan import scan
 
-    if mask is None:
-        mask = torch.ones_like(hidden[..., 0], dtype=torch.bool)
+    mask = torch.ones_like(hidden[..., 0], dtype=torch.bool) if mask is None else mask
 
     def step(state: State, given: tuple[Tensor, Tensor]) -> tuple[State, Tensor]:
         u, real = given

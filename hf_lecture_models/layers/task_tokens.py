@@ -7,6 +7,8 @@ A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al.
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.tracing import is_traced
+
 
 def last_index(found: Tensor) -> Tensor:
     """(batch,): the last place in each row that is True; 0 in a row without one.
@@ -71,7 +73,7 @@ def other_order(input_ids: Tensor, real: Tensor, extract: Tensor, delim_token_id
 
 def _check(good: Tensor, what: str) -> None:
     """Raise a ValueError that names the first row where `good` (batch,) is False, and the remedy."""
-    if torch.compiler.is_compiling() or bool(good.all()):
+    if is_traced() or bool(good.all()):
         return
     raise ValueError(
         f"input row {int((~good).nonzero()[0])} holds {what}: texts need the template 'gpt1' (Start text Extract, or "

@@ -10,6 +10,7 @@ from transformers.cache_utils import Cache
 
 from hf_lecture_models.layers.inputs import out_of_range
 from hf_lecture_models.layers.masks import check_prepared, holds_nothing, is_prepared
+from hf_lecture_models.layers.tracing import is_traced
 
 # A mask that adds less than this to a score makes its weight 0 in any type.
 _MASKED = -1000.0
@@ -40,7 +41,7 @@ def token_positions(hidden: Tensor, attention_mask: Any, cache: Cache | None = N
     shared = positions.amax(0, keepdim=True)
     at_the_end = (attention_mask[:, 1:] <= attention_mask[:, :-1]).all()
     # Tracing cannot read values; there every row gets positions of its own, which are equal.
-    if torch.compiler.is_compiling():
+    if is_traced():
         return torch.where(at_the_end, shared, positions)
     return shared if bool(at_the_end) else positions
 
@@ -81,7 +82,7 @@ def bounded_positions(
         if attention_mask is not None:
             _check_shape(hidden, attention_mask, 0 if cache is None else int(cache.get_seq_length()))
         _check_one_text(position_ids, attention_mask)
-    if position_ids.shape[0] == 1 or torch.compiler.is_compiling():
+    if position_ids.shape[0] == 1 or is_traced():
         return position_ids
     return position_ids[:1] if bool((position_ids == position_ids[:1]).all()) else position_ids
 
@@ -131,7 +132,7 @@ def _check_shape(hidden: Tensor, attention_mask: Tensor, seen: int) -> None:
 
 
 def _check_one_text(position_ids: Tensor, attention_mask: Tensor | None) -> None:
-    if torch.compiler.is_compiling() or position_ids.shape[1] == 1:
+    if is_traced() or position_ids.shape[1] == 1:
         return
     real = torch.ones_like(position_ids).bool()
     if attention_mask is not None:

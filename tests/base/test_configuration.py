@@ -5,13 +5,12 @@ import dataclasses
 import json
 import math
 import types
-import warnings
 
 import pytest
 from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
 
-from hf_lecture_models import BagOfWordsConfig, RecurrentConfig, SelfAttentionConfig
-from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models import BagOfWordsConfig, Gpt1Config, LectureBertConfig, RecurrentConfig, SelfAttentionConfig
+from hf_lecture_models.base.configuration import ALIASES, LectureConfig
 from tests.stand_in import EncoderConfig
 
 CONFIGURATIONS = sorted(
@@ -79,18 +78,84 @@ def test_lists_of_sizes_are_bounded():
         RecurrentConfig(vocab_size=1000, output_layer="adaptive", adaptive_cutoffs=list(range(1, 1000)))
 
 
-def test_a_field_of_other_configurations_is_kept_where_no_own_name_is_like_it(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SelfAttentionConfig(moe_experts=3, hidden_dropout=0.1, classifier_dropout=None).save_pretrained(tmp_path)
-    assert AutoConfig.from_pretrained(tmp_path).moe_experts == 3
+# The one rule for arguments that are not fields: LectureConfig's docstring
+
+
+@pytest.mark.filterwarnings("error")
+def test_ids_of_tokens_are_kept():
+    """transformers' Trainer writes the tokenizer's into every configuration."""
+    assert LectureBertConfig(bos_token_id=1).bos_token_id == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"moe_experts": 3}, ""),
+        ({"position_embedding_type": "alibi"}, "; the field most like it is '(max_position|position_encod)"),
+        ({"torchscript": True}, ""),
+    ],
+)
+@pytest.mark.parametrize("config_class", [Gpt1Config, SelfAttentionConfig])
+def test_what_the_model_does_not_read_is_kept_with_a_warning(config_class, given, hint, tmp_path):
+    (name,) = given
+    with pytest.warns(
+        UserWarning, match=f"{config_class.__name__} keeps '{name}', but the model does not read it{hint}"
+    ):
+        config_class(**given).save_pretrained(tmp_path)
+    with pytest.warns(UserWarning, match="does not read"):
+        assert getattr(AutoConfig.from_pretrained(tmp_path), name) == given[name]
+
+
+@pytest.mark.parametrize("name", ["num_beams", "temperature", "max_new_tokens", "min_p", "stop_strings", "max_length"])
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_parameters_of_generation_are_refused(config_class, name, tmp_path):
+    """transformers drops some of them and says nothing."""
+    message = rf"no field '{name}': .*generate\(\), or set model\.generation_config\.{name}"
+    with pytest.raises(ValueError, match=message):
+        config_class(**{name: 3})
+    config_class().save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | {name: 3}), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"config\.json: .*{message}"):
+        AutoConfig.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_names_of_transformers_configurations_are_read(config_class, tmp_path):
+    """At construction, at assignment, by reading the attribute, and in a file; two values of one field are refused."""
+    names = {field.name for field in dataclasses.fields(config_class)}
+    for name, aliases in ALIASES.items():
+        if name not in names or (name == "hidden_size" and "num_attention_heads" not in names):
+            continue
+        default = getattr(config_class(), name)
+        value = {str: default, float: 0.25}.get(type(default), 2 if name == "num_attention_heads" else 48)
+        for alias in set(aliases) - names:
+            config = config_class(**{alias: value})
+            assert (getattr(config, name), getattr(config, alias)) == (value, value)
+            config.save_pretrained(tmp_path)
+            assert getattr(AutoConfig.from_pretrained(tmp_path), name) == value
+            config = config_class()
+            setattr(config, alias, value)
+            assert getattr(config, name) == value
+
+
+def test_two_values_of_one_field_are_refused():
+    with pytest.raises(
+        ValueError, match="Gpt1Config is given num_layers=2 and num_hidden_layers=3, which are one field"
+    ):
+        Gpt1Config(num_layers=2, num_hidden_layers=3)
+    with pytest.raises(ValueError, match="n_layer=4 and num_hidden_layers=2"):
+        Gpt1Config(num_layers=2, n_layer=4)
+    assert Gpt1Config(num_layers=2, num_hidden_layers=2).num_hidden_layers == 2
+    assert SelfAttentionConfig(activation_function="swish").hidden_act == "silu"  # transformers means that by it
 
 
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
         ({"hiden_size": 3}, "no field 'hiden_size'; did you mean 'hidden_size'"),
-        ({"layer_norm_epsilon": 1e-6}, "no field 'layer_norm_epsilon'; did you mean 'layer_norm_eps'"),
+        ({"layer_norm_epsilons": 1e-6}, "no field 'layer_norm_epsilons'; did you mean 'layer_norm_epsilon'"),
+        ({"num_beams": 3}, "no field 'num_beams': it is a parameter of generation"),
         ({"vocab_size": 5}, "bos_token_id is 8, outside the vocabulary of 5"),
         ({"hidden_size": 7}, "hidden_size is 7; it must be a multiple of num_attention_heads=4"),
         ({"id2label": {0: "a", 1: "b"}, "label2id": {"a": 1}}, "label2id gives 'a' the class 1"),
@@ -109,7 +174,8 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path, attributes, message):
 
 
 def test_any_other_attribute_is_saved_and_loaded(tmp_path):
-    config = SelfAttentionConfig(my_note="kept")
+    with pytest.warns(UserWarning, match="'my_note'"):
+        config = SelfAttentionConfig(my_note="kept")
     config.seeds = [1, 2]
     config.save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["seeds"] == [1, 2]

@@ -50,6 +50,11 @@ class CausalLMHead(PredictsNextToken, ModelHead):
     lm_head: Any
     _tied_weights_keys: Any = {"lm_head.weight": "model.embed_tokens.weight"}
 
+    @property
+    def no_output_matrix(self) -> str | None:
+        """None: the loss is that of softmax(W h + b), W and b of `lm_head`; a model with another `lm_head` says why."""
+        return None
+
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""
         self.lm_head = nn.Linear(config.output_size, config.vocab_size)

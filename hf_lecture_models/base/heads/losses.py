@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.io.compat import train_as_causal_lm
 from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.tracing import is_traced
 
 NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""
@@ -90,7 +91,7 @@ def class_labels(labels: Tensor, shape: Sequence[int], num_classes: int, name: s
         raise ValueError(f"{name} are of type {labels.dtype}; classes are integers: give {name}.long()")
     labels = labels.long()
     # Tracing cannot ask for values.
-    if torch.compiler.is_compiling() or labels.device.type != "cpu":
+    if is_traced() or labels.device.type != "cpu":
         return labels
     wrong = labels[((labels < 0) & (labels != NOT_COUNTED)) | (labels >= num_classes)]
     if wrong.numel():

@@ -12,6 +12,7 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.tracing import is_traced
 
 
 class QuestionAnsweringHead(ModelHead):
@@ -104,7 +105,7 @@ def _both(start: Tensor | None, end: Tensor | None, logits: Tensor) -> Tensor:
             found = "missing" if given is None else f"{given.dtype} of shape {tuple(given.shape)}"
             raise ValueError(f"{name} are {found}; start_positions and end_positions are integers of shape ({batch},)")
         # As in `class_labels`: tracing and GPUs are not asked for values.
-        if not torch.compiler.is_compiling() and given.device.type == "cpu":
+        if not is_traced() and given.device.type == "cpu":
             wrong = given[(given < 0) & (given != NOT_COUNTED)]
             if wrong.numel():
                 raise ValueError(

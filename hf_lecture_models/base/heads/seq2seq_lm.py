@@ -17,6 +17,7 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy
+from hf_lecture_models.layers.tracing import is_traced
 
 
 class Seq2SeqLMHead(ModelHead):
@@ -212,7 +213,7 @@ def shift_right(labels: Tensor, start_token_id: int, pad_token_id: int) -> Tenso
     if not isinstance(labels, Tensor) or labels.dim() != 2 or labels.is_floating_point() or labels.dtype == torch.bool:
         raise ValueError(f"labels must be integers of shape (batch, target), not {shape}")
     labels = labels.long()
-    if labels.device.type == "cpu" and not torch.compiler.is_compiling():
+    if labels.device.type == "cpu" and not is_traced():
         padded_left = (labels[:, :1] == NOT_COUNTED) & (labels != NOT_COUNTED).any(1, keepdim=True)
         if bool(padded_left.any()):
             raise ValueError(

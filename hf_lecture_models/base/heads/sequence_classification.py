@@ -13,6 +13,7 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.tracing import is_traced
 
 
 class SequenceClassificationHead(TextVectorHead):
@@ -135,7 +136,7 @@ def _one_per_logit(labels: Tensor, logits: Tensor, problem_type: str) -> Tensor:
 
 def _check_truth_values(labels: Tensor) -> None:
     # Tracing cannot ask for values.
-    if torch.compiler.is_compiling() or labels.numel() == 0:
+    if is_traced() or labels.numel() == 0:
         return
     lowest, highest = (float(bound) for bound in labels.aminmax())
     if lowest < 0 or highest > 1:

@@ -16,6 +16,7 @@ from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.clipped_gradients import clip_output_gradients
 from hf_lecture_models.layers.gaussian_mixture import GaussianMixture
 from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.tracing import is_traced
 
 
 @dataclass
@@ -67,7 +68,7 @@ class SequencePredictionHead:
         if mask is not None:
             points = points.masked_fill(~mask.unsqueeze(-1), 0.0)
         # Tracing cannot ask for values, and a GPU would have to be waited for.
-        if not torch.compiler.is_compiling() and points.device.type == "cpu" and not points.isfinite().all():
+        if not is_traced() and points.device.type == "cpu" and not points.isfinite().all():
             raise ValueError("points hold NaN or infinite numbers: correct them, or mask them as padding")
         points, size = points.to(torch.promote_types(points.dtype, self.precision)), self.config.point_size
         scaled = torch.cat(((points[..., :size] - self.config.shift) / self.config.scale, points[..., size:]), -1)

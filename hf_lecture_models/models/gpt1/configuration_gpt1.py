@@ -53,15 +53,10 @@ class Gpt1Config(LectureConfig):
     foreign_model_types = ("openai-gpt",)
     base_model_tp_plan = BLOCKS_TP_PLAN
     attribute_map = {
-        "n_embd": "hidden_size",
-        "n_layer": "num_hidden_layers",
-        "n_head": "num_attention_heads",
-        "n_positions": "max_position_embeddings",
         "afn": "hidden_act",
         "resid_pdrop": "dropout",
         "embd_pdrop": "embedding_dropout",
         "attn_pdrop": "attention_dropout",
-        "layer_norm_epsilon": "layer_norm_eps",
         "summary_first_dropout": "classifier_dropout",
     }
     allowed_values = {"hidden_act": ("gelu_new", "gelu", "relu", "silu")}

@@ -53,6 +53,7 @@ from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_tables import NGramTables, where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
+from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 
@@ -64,6 +65,11 @@ LARGEST_LOG_PROB = math.log(2)
 _NO_DISTRIBUTION = (
     "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
     "rank sentences by model.score() or the sentence-ranking pipeline, or fit with another smoothing"
+)
+
+_NOT_RECORDED = (
+    "torch.jit.trace cannot record an n-gram model: how many tables it looks a word up in depends on the text; save it "
+    "with save_pretrained, or as ARPA with hf-lecture convert"
 )
 
 
@@ -138,8 +144,10 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
 
         Raises:
             ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is
-                stupid back-off, whose scores do not sum to one.
+                stupid back-off, whose scores do not sum to one; or torch.jit.trace records the call.
         """
+        if torch.jit.is_tracing():
+            raise ValueError(_NOT_RECORDED)
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
         if kwargs:
@@ -233,7 +241,7 @@ def _at_most_one(log_probs: Tensor) -> Tensor:
     Raises:
         ValueError: a probability is far over 1, so the back-off weights are damaged. Not while tracing.
     """
-    if torch.compiler.is_compiling() or log_probs.numel() == 0 or log_probs.is_meta:
+    if is_traced() or log_probs.numel() == 0 or log_probs.is_meta:
         return log_probs
     largest = float(log_probs.max())
     if not largest <= LARGEST_LOG_PROB:

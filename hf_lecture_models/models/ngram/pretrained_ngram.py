@@ -38,6 +38,11 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
 
     @property
+    def no_output_matrix(self) -> str:
+        """Why no program can train it by its output matrix."""
+        return "it has no weights; estimate it with NGramForCausalLM.fit"
+
+    @property
     def device(self) -> torch.device:
         """The device of the tables."""
         return next(self.buffers()).device

@@ -30,6 +30,7 @@ from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.initial_weights import StateLinear
 from hf_lecture_models.layers.input_codings import zero_pad
+from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.padded_mlp.configuration_layer_per_input import LayerPerInputConfig
 from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import input_layer
 
@@ -92,7 +93,7 @@ class LayerPerInputModel(LayerPerInputPreTrainedModel):
 
     def _layers_for(self, seq: int) -> nn.ModuleList:
         """The layers for rows of `seq` tokens: all with gradients, for which distributed training waits, or traced."""
-        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if torch.is_grad_enabled() or is_traced():
             return self.layers
         return self.layers[:seq]
 

@@ -42,7 +42,6 @@ class SelfAttentionConfig(LectureConfig):
     """
 
     model_type = "lecture_self_attention"
-    base_model_tp_plan = BLOCKS_TP_PLAN
     allowed_values = {
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
         "position_encoding": ("sinusoidal", "learned", "relative", "alibi", "none"),
@@ -76,6 +75,13 @@ class SelfAttentionConfig(LectureConfig):
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
+
+    @property
+    def base_model_tp_plan(self) -> dict[str, str]:  # type: ignore[override]
+        """How the matrices are divided among devices; each computes Swish_β, whose β needs all of W_1 h, as a whole."""
+        if self.hidden_act == "swish":
+            return BLOCKS_TP_PLAN | {"layers.*.ffn.up_proj": "colwise_rep", "layers.*.ffn.down_proj": "rowwise_rep"}
+        return BLOCKS_TP_PLAN
 
     @property
     def longest_input(self) -> int | None:

@@ -62,11 +62,9 @@ class LectureTransformerConfig(LectureConfig):
     model_type = "lecture_transformer"
     foreign_model_types = ("marian",)
     attribute_map = {
-        "d_model": "hidden_size",
         "encoder_layers": "num_hidden_layers",
         "encoder_attention_heads": "num_attention_heads",
         "encoder_ffn_dim": "intermediate_size",
-        "activation_function": "hidden_act",
     }
     allowed_values = {
         "hidden_act": ("relu", "gelu", "gelu_new", "silu", "swish"),
@@ -136,11 +134,6 @@ class LectureTransformerConfig(LectureConfig):
             if config_dict["share_encoder_decoder_embeddings"]:
                 config_dict["decoder_vocab_size"] = None
         return super().from_dict(config_dict, **kwargs)
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        if kwargs.get("activation_function") == "swish":
-            kwargs["activation_function"] = "silu"
-        super().__post_init__(**kwargs)
 
     @property
     def longest_input(self) -> int | None:

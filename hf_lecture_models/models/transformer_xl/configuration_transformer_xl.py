@@ -55,17 +55,12 @@ class TransfoXLConfig(LectureConfig):
 
     model_type = "transfo-xl"
     attribute_map = {
-        "d_model": "hidden_size",
-        "n_layer": "num_hidden_layers",
-        "n_head": "num_attention_heads",
         "d_head": "head_dim",
         "d_inner": "intermediate_size",
         "d_embed": "embedding_size",
         "n_token": "vocab_size",
         "tgt_len": "segment_length",
         "dropatt": "attention_dropout",
-        "init_std": "initializer_range",
-        "layer_norm_epsilon": "layer_norm_eps",
     }
     # Choices of other programs' Transformer-XL: the norm before each part, absolute positions, an approximate softmax
     # and states that are kept longer than the memory. transformers 4, of which 4.57.6 is the last, computes the first.
@@ -123,8 +118,7 @@ class TransfoXLConfig(LectureConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         # The published names come as further arguments; what follows from them is to be known here.
-        for name in kwargs.keys() & self.attribute_map.keys():
-            setattr(self, self.attribute_map[name], kwargs.pop(name))
+        self._read_aliases(kwargs)
         # Stored, so that a saved model keeps its shape.
         self.cutoffs = self.cutoffs or []
         self.head_dim = self.head_dim or max(1, self.hidden_size // max(1, self.num_attention_heads))

@@ -209,9 +209,20 @@ class TransfoXLLMHeadModel(CausalLMHead, TransfoXLPreTrainedModel, GenerationMix
 
     base_model_class = TransfoXLModel
 
+    @property
+    def no_output_matrix(self) -> str | None:
+        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
+        reason = (
+            f"cutoffs={self.config.cutoffs} make several; train it with transformers' Trainer or hf-lecture train, or "
+            "train a model with cutoffs=[]"
+        )
+        return reason if self.config.cutoffs else None
+
     def add_layers(self, config: TransfoXLConfig) -> None:
         """Build the adaptive softmax, which shares matrices with the word vectors."""
         self.lm_head = ProjectedSoftmax(**config.word_vectors)
+        # By this, which it takes from the class's name, transformers' Trainer knows that no row's first label counts.
+        self.loss_type = "ForCausalLM"
         vectors, projections = self.model.embed_tokens.vectors, self.model.embed_tokens.projections
         tied = {f"words.{number}": f"vectors.{number}" for number in range(len(vectors))}
         for number in range(len(self.lm_head.projections)):

@@ -152,9 +152,9 @@ class PointTests(ModelTests):
         mixture, pen = model.distribution(model(points=points[:, :1], past_key_values=cache).logits)
         best = mixture.log_weights.argmax(-1)[..., None, None].expand(-1, -1, 1, self.config().point_size)
         expected = mixture.means.gather(-2, best).squeeze(-2) * self.config().scale + self.config().shift
-        assert_close(cold[..., : self.config().point_size], expected.float(), rtol=1e-3, atol=1e-2)
+        assert_close(cold[..., : self.config().point_size], expected.to(cold.dtype), rtol=1e-3, atol=1e-2)
         if pen is not None:
-            assert torch.equal(cold[..., -1], (pen > 0).float())
+            assert torch.equal(cold[..., -1], (pen > 0).to(cold.dtype))
         for options in ({"n": 0}, {"n": 1, "temperature": 0.0}, {"n": 1, "num_sequences": 0}):
             with pytest.raises(ValueError, match="must be at least 1, and temperature="):
                 model.generate_points(**options)
