@@ -18,6 +18,7 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import (
+    ClassFile,
     class_names,
     read_classes,
     special_tokens,
@@ -58,19 +59,20 @@ def from_arpa(
         classes: the file of classes (`classes/class_files.py`), if the n-grams are of classes.
 
     Returns:
-        The model and a tokenizer of its words, which refuses unknown words if the file has no ``<unk>``.
+        The model and a tokenizer of its words. Unknown words are ``<unk>``; its p is 0 if the file has no ``<unk>``.
 
     Raises:
         OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
     """
-    words, tables = read_arpa(path)
     of_words = None
     if classes is None:
+        words, tables = read_arpa(path, unknown=True)
         _warn_of_classes(words, path)
     else:
-        words, of_words = _words_of_classes(words, path, classes)
-    unknown = UNKNOWN if words[0] == UNKNOWN else None
-    tokenizer = _tokenizer_of(words[1:-3] if unknown else words[:-3], unknown, path)
+        file = read_classes(classes)
+        units, tables = read_arpa(path, unknown=UNKNOWN not in file.class_of)
+        words, of_words = _words_of_classes(units, path, file, classes)
+    tokenizer = _tokenizer_of(words, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
     return cls.from_tables(tables, config, of_words), tokenizer
 
@@ -101,12 +103,14 @@ def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausal
     with KenlmFile(path) as file:
         words, tables = (read_hashes if file.type == PROBING else read_tries)(file)
         hashed = file.type == PROBING
-    tokenizer = _tokenizer_of(words[1:-3], UNKNOWN, path)
+    tokenizer = _tokenizer_of(words, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
     return cls.from_tables(tables, config), tokenizer
 
 
-def _tokenizer_of(words: list[str], unknown: str | None, path: _Path) -> WordTokenizer:
+def _tokenizer_of(words: list[str], path: _Path) -> WordTokenizer:
+    """Return a tokenizer of words by their ids, ``<unk>`` the first, and ``<s>``, ``</s>`` and ``<pad>`` the last."""
+    words = words[1:-3]
     lost = [word for word in words if word.split() != [word]]
     if lost:
         warnings.warn(
@@ -114,7 +118,7 @@ def _tokenizer_of(words: list[str], unknown: str | None, path: _Path) -> WordTok
             "so that it never finds them",
             stacklevel=3,
         )
-    return WordTokenizer.from_words(words, unk_token=unknown)
+    return WordTokenizer.from_words(words)
 
 
 def _warn_of_classes(words: list[str], path: _Path) -> None:
@@ -127,9 +131,10 @@ def _warn_of_classes(words: list[str], path: _Path) -> None:
         )
 
 
-def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tuple[list[str], WordClasses]:
+def _words_of_classes(
+    units: list[str], path: _Path, file: ClassFile, classes_path: _Path
+) -> tuple[list[str], WordClasses]:
     """Replace names of classes among the unigrams of an ARPA file by their words; the order is that of `read_arpa`."""
-    file = read_classes(classes_path)
     index = {unit: i for i, unit in enumerate(units)}
     if lacking := [name for name in file.names if name not in index]:
         rule = f"{path} has no class {lacking[0]!r}, which {classes_path} has"
@@ -140,7 +145,7 @@ def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tup
         raise ValueError(f"{min(doubles)!r} is a word of {path} and in a class of {classes_path}; keep one of them")
     marks = units[-3:]
     words = [word for word in (*alone, *file.class_of) if word not in (UNKNOWN, *marks)]
-    words = [*([UNKNOWN] if UNKNOWN in alone or UNKNOWN in file.class_of else []), *words, *marks]
+    words = [UNKNOWN, *words, *marks]
     numbers = {word: index[file.names[number]] for word, number in file.class_of.items()}
     return words, word_classes(words, replace(file, class_of=numbers), alone)
 
@@ -172,7 +177,7 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
         names = class_names(of_words, words, special)
         write_classes(classes, of_words, words, names)
         words = names
-    write_arpa(self.tables(), words, path)
+    write_arpa(self.tables(), words, path, unknown=False)
 
 
 def classes_beside(path: _Path) -> Path:

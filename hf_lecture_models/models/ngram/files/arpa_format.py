@@ -16,8 +16,9 @@
 Reading. Columns are separated by tabs or spaces, lines end in LF or CRLF. A byte order mark, blank lines and lines with
 ``#`` may come before ``\\data\\``; the n-grams of a section may have any order. The vocabulary is the unigrams; ``<s>``
 and ``</s>`` must be among them, as no text has a probability without them. ``<UNK>``, SRILM's other spelling, is
-``<unk>``. A logarithm of -99 or less, ``-inf`` too, means probability 0. ``<s>`` is never predicted: its probability is
-read as 0 (lmplz writes 0, SRILM -99), and its weight is kept. Words are UTF-8, of any characters but the separators of
+``<unk>``; a model read from a file without it gives it p = 0. A logarithm of -99 or less, ``-inf`` too, means
+probability 0. ``<s>`` is never predicted: its probability is read as 0 (lmplz writes 0, SRILM -99), and its weight is
+kept. Words are UTF-8, of any characters but the separators of
 the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Any other file is refused with an error that names
 file, line and rule, and says what to do.
 
