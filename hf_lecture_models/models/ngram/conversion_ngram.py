@@ -25,6 +25,7 @@ from hf_lecture_models.models.ngram.classes.class_files import (
     word_classes,
     write_classes,
 )
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
@@ -74,7 +75,9 @@ def from_arpa(
         words, of_words = _words_of_classes(units, path, file, classes)
     tokenizer = _tokenizer_of(words, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
-    return cls.from_tables(tables, config, of_words), tokenizer
+    model = cls.from_tables(tables, config, of_words)
+    model.own_tokenizer = tokenizer
+    return model, tokenizer
 
 
 def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
@@ -105,7 +108,9 @@ def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausal
         hashed = file.type == PROBING
     tokenizer = _tokenizer_of(words, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
-    return cls.from_tables(tables, config), tokenizer
+    model = cls.from_tables(tables, config)
+    model.own_tokenizer = tokenizer
+    return model, tokenizer
 
 
 def _tokenizer_of(words: list[str], path: _Path) -> WordTokenizer:
@@ -166,12 +171,8 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
     if (of_words is None) != (classes is None):
         rule = "is of words: leave classes out" if of_words is None else "is of classes: give classes, a second path"
         raise ValueError(f"the model {rule}; an ARPA file has no place for what words a class has")
-    words = _words_for_file(self, tokenizer)
-    ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
-    ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
-    for name, index in ids.items():
-        if index is not None:
-            words[index] = name
+    _check_file_holds(self, tokenizer)
+    words = words_by_id(tokenizer, self.config)
     if of_words is not None and classes is not None:
         special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
         names = class_names(of_words, words, special)
@@ -198,7 +199,8 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
     """
     if model.word_classes() is not None:
         raise ValueError("the model is of classes of words, and the machine would read classes; write an ARPA file")
-    words: list[str | None] = [*_words_for_file(model, tokenizer)]
+    _check_file_holds(model, tokenizer)
+    words: list[str | None] = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
     begin, end = model.config.bos_token_id, model.config.eos_token_id
     if begin is None or end is None:
         raise ValueError(
@@ -209,8 +211,28 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
     return write_fst(model.tables(), words, begin, end, path)
 
 
-def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
-    """Return the tokens by id, or raise a ValueError if a file of back-off n-grams cannot hold the model."""
+def words_by_id(tokenizer: Any, config: NGramConfig) -> list[str]:
+    """Return the tokens by id; the beginning, end, unknown and padding tokens get their names of ARPA files.
+
+    >>> tokenizer = WordTokenizer.from_words(["cat"], eos_token="[end]")
+    >>> words_by_id(tokenizer, config_for(tokenizer))
+    ['<unk>', 'cat', '<s>', '</s>', '<pad>']
+
+    Raises:
+        ValueError: the model of the configuration has more or fewer words.
+    """
+    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    check_size(words, config.vocab_size)
+    ids = {PADDING: config.pad_token_id, END: config.eos_token_id, BEGIN: config.bos_token_id}
+    ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
+    for name, index in ids.items():
+        if index is not None:
+            words[index] = name
+    return words
+
+
+def _check_file_holds(model: NGramForCausalLM, tokenizer: Any) -> None:
+    """Raise a ValueError if a file of back-off n-grams cannot hold the model."""
     check_tokenizer(model, tokenizer)
     config = model.config
     if config.hashed:
@@ -223,14 +245,12 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
             "such a file holds probabilities, and contexts that it lacks weigh 1; stupid back-off has scores, and its "
             f"factor {config.backoff_factor} for every context; fit with another smoothing"
         )
-    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
-    check_size(words, config.vocab_size)
+    check_size(range(len(tokenizer)), config.vocab_size)
     if config.eos_token_id == config.bos_token_id is not None:
         raise ValueError(
             f"one token (id {config.eos_token_id}) both begins and ends texts, but the file needs two; "
             "train the model with a tokenizer that has both <s> and </s>"
         )
-    return words
 
 
 def load_file(path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:

@@ -7,7 +7,7 @@ import gzip
 import os
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
     return [word.encode() for word in words]
 
 
-def check_size(words: Sequence[str], vocab_size: int) -> None:
+def check_size(words: Sequence[Any], vocab_size: int) -> None:
     """Raise ValueError unless there is one word per id."""
     if len(words) != vocab_size:
         rule = f"the tokenizer has {len(words)} tokens but the model's vocab_size is {vocab_size}"
