@@ -49,11 +49,9 @@ def interpolate(
     [0.0, 1.0]
 
     Args:
-        models: two or more `NGramForCausalLM` over the same words, which each may number in its own order. They share
-            their tables with the new one, or have copies if the order is another.
-        tokenizer: that of the new model. Or a list with one for each model, and the new model has the first; else a
-            model's own is the one that it was estimated or read with in this process, or that is saved in its folder,
-            or if there is none, `tokenizer`.
+        models: two or more `NGramForCausalLM` over the same words, in any order; tables in the new order are shared.
+        tokenizer: that of the new model. Or a list with one for each model, the first of which is that of the new one.
+            Without a list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
 
     Raises:
@@ -62,15 +60,9 @@ def interpolate(
         OSError: the file cannot be read.
     """
     _check(models)
-    is_list = isinstance(tokenizer, list | tuple)
-    tokenizers = list(tokenizer) if is_list else [_own_tokenizer(model, tokenizer) for model in models]
-    if len(tokenizers) != len(models):
-        raise ValueError(f"{len(tokenizers)} tokenizers for {len(models)} models; give one, or one for each")
-    tokenizer = tokenizers[0] if is_list else tokenizer
+    tokenizer, tokenizers = _tokenizers(models, tokenizer)
     vocabulary = config_for(tokenizer)
-    ids = [
-        _new_ids(at, *pair, tokenizer, vocabulary) for at, pair in enumerate(zip(models, tokenizers, strict=True), 1)
-    ]
+    ids = [_new_ids(one, own, tokenizer, vocabulary) for one, own in zip(models, tokenizers, strict=True)]
     stream = make_stream(*read_corpus(tokenizer, held_out, progress, "encoding held-out texts"), vocabulary)
     starts = stream.places == 0
     with torch.no_grad():
@@ -79,13 +71,7 @@ def interpolate(
     with torch.device("meta"):
         mixed = cls(_config([model.config for model in models], vocabulary, weights))
     for trie, model, new in zip(tries_of(mixed.trie), models, ids, strict=True):
-        classes = model.word_classes()
-        if classes is None:
-            trie.load_tables(renumbered(model.tables(), new))
-        else:
-            old = np.argsort(new)
-            trie.load_tables(model.tables())
-            trie.load_classes(replace(classes, class_of=classes.class_of[old], log10_probs=classes.log10_probs[old]))
+        _load(trie, model, new)
     mixed.own_tokenizer = tokenizer
     return mixed.eval()
 
@@ -122,6 +108,24 @@ def renumbered(tables: NGramTables, ids: np.ndarray) -> NGramTables:
     return replace(tables, keys=keys, log10_probs=probs, log10_backoffs=backoffs)
 
 
+def _load(trie: Any, model: NGramForCausalLM, ids: np.ndarray) -> None:
+    """Give a trie the tables of a model, whose word i has the number `ids[i]` there."""
+    classes = model.word_classes()
+    trie.load_tables(renumbered(model.tables(), ids) if classes is None else model.tables())
+    if classes is not None:
+        old = np.argsort(ids)
+        trie.load_classes(replace(classes, class_of=classes.class_of[old], log10_probs=classes.log10_probs[old]))
+
+
+def _tokenizers(models: Sequence[Any], tokenizer: Any) -> tuple[Any, list[Any]]:
+    """Return the tokenizer of the new model, and that of each model."""
+    if not isinstance(tokenizer, list | tuple):
+        return tokenizer, [_own_tokenizer(model, tokenizer) for model in models]
+    if len(tokenizer) != len(models):
+        raise ValueError(f"{len(tokenizer)} tokenizers for {len(models)} models; give one, or one for each")
+    return tokenizer[0], list(tokenizer)
+
+
 def _own_tokenizer(model: NGramForCausalLM, tokenizer: Any) -> Any:
     """Return the tokenizer that a model was estimated, read or saved with, or else `tokenizer`."""
     if model.own_tokenizer is not None:
@@ -132,7 +136,7 @@ def _own_tokenizer(model: NGramForCausalLM, tokenizer: Any) -> Any:
         return tokenizer
 
 
-def _new_ids(number: int, model: NGramForCausalLM, own: Any, tokenizer: Any, vocabulary: NGramConfig) -> np.ndarray:
+def _new_ids(model: NGramForCausalLM, own: Any, tokenizer: Any, vocabulary: NGramConfig) -> np.ndarray:
     """Return the number in `tokenizer` of each word of a model, (vocab,) int64."""
     if own is tokenizer:
         for name in VOCABULARY_FIELDS:
@@ -146,7 +150,7 @@ def _new_ids(number: int, model: NGramForCausalLM, own: Any, tokenizer: Any, voc
     if others or lacking:
         parts = [f"lacks {_some(lacking)}"] if lacking else []
         parts += [f"has {_some(others)} beside them"] if others else []
-        rule = f"the models have different vocabularies: of the tokenizer's words, model {number} {' and '.join(parts)}"
+        rule = f"the models have different vocabularies: of the tokenizer's words, a model {' and '.join(parts)}"
         raise ValueError(f"{rule}; estimate all models over one vocabulary")
     return np.array([place_of[word] for word in words], np.int64)
 

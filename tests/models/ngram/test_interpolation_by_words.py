@@ -120,7 +120,7 @@ def test_models_of_one_tokenizer_share_their_tables(tmp_path):
 def test_other_words_are_refused_by_name(tmp_path):
     one, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
     other, its_own = unigram(tmp_path / "2.arpa", a=1 / 2, c=1 / 4)
-    message = "of the tokenizer's words, model 2 lacks 'b' and has 'c' beside them; estimate all models over one"
+    message = "of the tokenizer's words, a model lacks 'b' and has 'c' beside them; estimate all models over one"
     for given in (tokenizer, [tokenizer, its_own]):
         with pytest.raises(ValueError, match=message) as caught:
             NGramForCausalLM.interpolate([one, other], given, ["a"], progress=False)

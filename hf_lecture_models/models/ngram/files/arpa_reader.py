@@ -41,8 +41,8 @@ def read_arpa(path: str | os.PathLike[str], unknown: bool = False) -> tuple[list
 
     Args:
         path: the file.
-        unknown: add ``<unk>`` with p = 0 to a file without it. No n-gram has it, so that a new context begins behind an
-            unknown word, as for KenLM and SRILM.
+        unknown: add ``<unk>`` with p = 0 to a file without it. It is in no n-gram: an unknown word cuts the context
+            of the next word, as for KenLM and SRILM.
 
     Raises:
         OSError: the file cannot be read.
