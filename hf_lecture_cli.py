@@ -1026,15 +1026,16 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="An ARPA file (.arpa), a word2vec file (.bin, .vec, .txt), also .gz; one of KenLM's binary files; or "
-            "a model's folder or Hub name.",
+            help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
+            "binary files; or a model's folder or Hub name.",
             metavar="SOURCE",
         ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
-            help="A new folder, for a file; a new file, for an n-gram (also .fst.txt) or word vectors; else NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm, .fst.txt) or word vectors; else "
+            "NAME.onnx.",
             metavar="TARGET",
         ),
     ],

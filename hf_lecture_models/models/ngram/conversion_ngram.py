@@ -44,7 +44,7 @@ _MARKS = (UNKNOWN, BEGIN, END, PADDING)
 def from_arpa(
     cls: type[NGramForCausalLM], path: _Path, classes: _Path | None = None
 ) -> tuple[NGramForCausalLM, WordTokenizer]:
-    """Read an ARPA file, plain or gzip: `NGramForCausalLM.from_arpa(path)`.
+    """Read an ARPA file, also packed (gzip, bzip2, xz, zstd) or from a pipe: `NGramForCausalLM.from_arpa(path)`.
 
     >>> import tempfile
     >>> tokenizer = WordTokenizer.train(["a cat", "a dog"])
@@ -156,7 +156,7 @@ def _words_of_classes(
 
 
 def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
-    """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; gzip if the name ends in ``.gz``.
+    """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; packed if named .gz, .bz2, .xz or .zst.
 
     The tokenizer's beginning, end, unknown and padding tokens get the names of ARPA files; all others keep their
     spelling. The file of a class-based model has the n-grams of classes, and `classes` is the path of a second file,
@@ -274,11 +274,11 @@ def convert_from_file(path: _Path, folder: _Path) -> list[int]:
 
 
 def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the sizes.
+    """Write an ARPA file from a model folder with a tokenizer, or from a file of n-grams; return the sizes.
 
     The classes of a class-based model are written beside it, as NAME.classes.
     """
-    if is_kenlm_file(source):
+    if Path(source).exists() and not Path(source).is_dir():
         model, own = load_file(source)
         save_with_classes(model, own, path)
     else:

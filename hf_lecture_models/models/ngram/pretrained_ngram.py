@@ -54,8 +54,11 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
         Raises:
             ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
-                `quantization_config` is given.
+                `quantization_config` or a file is given.
         """
+        name = pretrained_model_name_or_path
+        if name is not None and os.path.isfile(name):
+            raise ValueError(f"{name} is a file; {cls.__name__}.from_arpa and from_kenlm read files of n-grams")
         if kwargs.get("quantization_config") is not None:
             raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
         kwargs.pop("torch_dtype", None)

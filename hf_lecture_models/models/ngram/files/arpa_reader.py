@@ -34,7 +34,7 @@ _EMPTY = np.empty(0, np.float32)
 
 
 def read_arpa(path: str | os.PathLike[str], unknown: bool = False) -> tuple[list[str], NGramTables]:
-    """Read an ARPA file, plain or gzip whatever its name; return its words by id, and the tables of these ids.
+    """Read an ARPA file, packed or not, whatever its name; return its words by id, and the tables of these ids.
 
     The first word is ``<unk>`` if there is one, then come the others in the order of the file, last ``<s>``, ``</s>``
     and ``<pad>`` (which is not in the file: p = 0).
@@ -89,20 +89,23 @@ def _read_counts(lines: ArpaLines) -> list[int]:
 
 def _find_data(lines: ArpaLines) -> None:
     """Skip the lines up to \\data\\."""
-    if lines.head.startswith(KENLM_MAGIC):
-        raise ValueError(
-            f"{lines.path}: this is KenLM's binary format, not an ARPA file; read it with NGramForCausalLM.from_kenlm"
-        )
+    if lines.head().startswith(KENLM_MAGIC):
+        fix = "read it with NGramForCausalLM.from_kenlm" if lines.packing is None else "unpack it first"
+        fix = "copy the pipe to a file, which is read" if lines.size is None else fix
+        raise ValueError(f"{lines.path}: this is KenLM's binary format, not an ARPA file; {fix}")
     line = lines.take()
     if line is None:
         raise ValueError(f"{lines.path}: the file is empty; an ARPA file begins with \\data\\")
     line = line.removeprefix(_BYTE_ORDER_MARK)
-    while line == b"" or line.startswith(b"#"):
+    if line == b"iARPA":
+        rule = "the numbers of IRSTLM's iARPA format are not back-off weights"
+        raise lines.error(f"{rule}; convert the file with IRSTLM's compile-lm --text=yes")
+    while line != b"\\data\\":
+        if _COUNT_LINE.fullmatch(line):
+            raise lines.error(f"{quote(line)} stands where \\data\\ was expected; is this an ARPA file?")
         line = lines.take()
         if line is None:
-            raise lines.error(f"the file ends before \\data\\; {_CUT_OFF}")
-    if line != b"\\data\\":
-        raise lines.error(f"{quote(line)} stands where \\data\\ was expected; is this an ARPA file?")
+            raise lines.error("the file ends before a line \\data\\, where one was expected; is this an ARPA file?")
 
 
 def _take_heading(lines: ArpaLines, heading: str) -> None:

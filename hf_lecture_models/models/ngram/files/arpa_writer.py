@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,12 +13,13 @@ import numpy as np
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, check_spellings
+from hf_lecture_models.models.ngram.files.packing import packed
 
 ROWS_PER_WRITE = 1 << 15
 
 
 def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str], unknown: bool = True) -> None:
-    """Write an ARPA file; gzip if the name ends in ``.gz``.
+    """Write an ARPA file, packed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
 
     Args:
         tables: the model.
@@ -35,12 +35,8 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLik
     left_out = [words.index(PADDING)] if PADDING in words else []
     if not unknown and UNKNOWN in words and not _has_weight(tables, words.index(UNKNOWN)):
         left_out.append(words.index(UNKNOWN))
-    with staged_file(path) as stage, open(stage, "wb") as raw:
-        if os.fspath(path).endswith(".gz"):
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                _write(tables, names, left_out, packed)  # type: ignore[arg-type]
-        else:
-            _write(tables, names, left_out, raw)
+    with staged_file(path) as stage, open(stage, "wb") as raw, packed(raw, path) as file:
+        _write(tables, names, left_out, file)
 
 
 def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
