@@ -149,7 +149,7 @@ def is_ngram_file(name: str | Path) -> bool:
 
     A file that is named like an ARPA file is taken for one.
 
-    >>> is_ngram_file("lm.arpa"), is_ngram_file("/dev/null"), is_ngram_file(__file__)  # there is no lm.arpa here
+    >>> is_ngram_file("lm.arpa"), is_ngram_file("/dev/null"), is_ngram_file(__file__)  # lm.arpa is missing
     (False, True, False)
 
     Raises:

@@ -50,8 +50,8 @@ def interpolate(
 
     Args:
         models: two or more `NGramForCausalLM` over the same words, in any order; tables in the new order are shared.
-        tokenizer: that of the new model. Or a list with one for each model, the first of which is that of the new one.
-            Without a list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`.
+        tokenizer: that of the new model. Or a list with one for each model; the new model has the first. Without a
+            list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
 
     Raises:
@@ -132,7 +132,7 @@ def _own_tokenizer(model: NGramForCausalLM, tokenizer: Any) -> Any:
         return model.own_tokenizer
     try:
         return AutoTokenizer.from_pretrained(model.name_or_path, local_files_only=True)
-    except (OSError, ValueError):  # there is none
+    except (OSError, ValueError):  # it has none
         return tokenizer
 
 

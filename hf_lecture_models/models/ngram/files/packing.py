@@ -68,6 +68,4 @@ def _zstd() -> Any:
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         with suppress(ImportError):
             return importlib.import_module(name)
-    raise ValueError(
-        "zstd needs a package that is not installed: pip install zstandard, or unpack the file with zstd -d"
-    )
+    raise ValueError("zstd needs a package that is not installed: install zstandard, or unpack the file with zstd -d")

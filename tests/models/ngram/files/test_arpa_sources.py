@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""ARPA files under any name, packed, behind other text, and from pipes; what they are written as."""
+"""ARPA files under any name, packed, after other text, and from pipes; what they are written as."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_zstd_without_its_packages(arpa, tmp_path, monkeypatch):
     for module in ("compression.zstd", "backports.zstd", "zstandard"):
         monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / "lm.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(40))
-    with pytest.raises(ValueError, match=r"lm\.zst: zstd needs a package .* pip install zstandard, or unpack"):
+    with pytest.raises(ValueError, match=r"lm\.zst: zstd needs a package .*: install zstandard, or unpack"):
         load_model(tmp_path / "lm.zst")
     words, tables = read_arpa(arpa)
     with pytest.raises(ValueError, match="zstd needs a package"):
