@@ -36,7 +36,7 @@ def unpacked(file: BinaryIO, packing: str | None) -> BinaryIO:
     if packing is None:
         return file
     if packing == "zstd":
-        return io.BufferedReader(_zstd().open(file, "rb"))
+        return io.BufferedReader(_zstd_opener()(file, "rb"))
     kinds: dict[str, Any] = {"gzip": gzip.GzipFile, "bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}
     return io.BufferedReader(kinds[packing](**{"fileobj" if packing == "gzip" else "filename": file}))
 
@@ -61,11 +61,11 @@ def packed(file: BinaryIO, name: str | os.PathLike[str]) -> Any:
         return bz2.BZ2File(file, "wb")
     if packing == "xz":
         return lzma.LZMAFile(file, "wb")
-    return nullcontext(file) if packing is None else _zstd().open(file, "wb")
+    return nullcontext(file) if packing is None else _zstd_opener()(file, "wb")
 
 
-def _zstd() -> Any:
+def _zstd_opener() -> Any:
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         with suppress(ImportError):
-            return importlib.import_module(name)
+            return importlib.import_module(name).open
     raise ValueError("zstd needs a package that is not installed: install zstandard, or unpack the file with zstd -d")
