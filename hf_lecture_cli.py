@@ -160,7 +160,7 @@ EXERCISE_NAMES = (
     *("linear_attention_step", "all"),
 )
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
-Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte"])
+Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
 Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
@@ -220,7 +220,8 @@ MinPerplexity = Annotated[
     float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
 ]
 WhichMeasure = Annotated[
-    Measure, typer.Option(help="What is compared: perplexity per token, per word, or bits per byte.")
+    Measure,
+    typer.Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words."),
 ]
 TextColumn = Annotated[str, typer.Option(help="The field or column that holds the text.")]
 KeptRows = Annotated[
@@ -1025,15 +1026,16 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="An ARPA file (.arpa), a word2vec file (.bin, .vec, .txt), also .gz; one of KenLM's binary files; or "
-            "a model's folder or Hub name.",
+            help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
+            "binary files; or a model's folder or Hub name.",
             metavar="SOURCE",
         ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
-            help="A new folder, for a file; a new file, for an n-gram (also .fst.txt) or word vectors; else NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm, .fst.txt) or word vectors; else "
+            "NAME.onnx.",
             metavar="TARGET",
         ),
     ],

@@ -17,7 +17,9 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import load_file
+from hf_lecture_models.models.ngram.files.arpa_format import is_arpa_file
 from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
+from hf_lecture_models.models.ngram.files.packing import SUFFIXES
 from hf_lecture_models.models.word2vec.conversion_word2vec import is_word2vec_name
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
@@ -39,7 +41,8 @@ def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[An
     ('NGramForCausalLM', 2)
 
     Args:
-        name: a folder that `save_pretrained` wrote, a name on the Hub, an ARPA file, or one of KenLM's binary files.
+        name: a folder that `save_pretrained` wrote, a name on the Hub, one of KenLM's binary files, or an ARPA file,
+            also packed or a pipe.
         auto_class: the Auto class to load with, such as `AutoModelForCausalLM`. None: the one for the saved class,
             which config.json names; `AutoModelForCausalLM` if it names none.
 
@@ -118,39 +121,46 @@ def check_location(name: str) -> bool:
             reached, and its cache is empty.
     """
     path = Path(name)
-    if is_kenlm_file(name):
+    if is_ngram_file(name):
         return True
-    if not is_arpa_name(name):
-        if path.is_file():
-            first = f"; vectors of word2vec are a model after `hf-lecture convert {name} FOLDER`"
-            raise OSError(
-                f"{name} is a file: name a model's folder, its name on the Hub, a file ending in .arpa[.gz], or one of "
-                f"KenLM's binary files{first if is_word2vec_name(name) else ''}"
-            )
-        return locations.check_location(name, "folder or ARPA file")
-    if not path.exists():
+    if path.is_file():
+        first = f"; vectors of word2vec are a model after `hf-lecture convert {name} FOLDER`"
+        raise OSError(
+            f"{name} is a file: name a model's folder, its name on the Hub, an ARPA file (with a line \\data\\), or "
+            f"one of KenLM's binary files{first if is_word2vec_name(name) else ''}"
+        )
+    if is_arpa_name(name) and not path.exists():
         raise FileNotFoundError(f"there is no ARPA file {name}")
-    if path.is_dir():
-        raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder without .arpa in its name")
-    return True
+    if is_arpa_name(name) and not (path / "config.json").exists():
+        raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder that has a model")
+    return locations.check_location(name, "folder or ARPA file")
 
 
 def is_arpa_name(name: str | Path) -> bool:
-    """Return whether a path ends like an ARPA file's.
+    """Return whether a path ends like an ARPA file's: `.arpa` or `.lm`, also packed, in capitals too.
 
-    >>> is_arpa_name("lm.arpa.gz"), is_arpa_name("lm")
-    (True, False)
+    >>> is_arpa_name("lm.arpa.gz"), is_arpa_name("LM.ARPA"), is_arpa_name("model.lm.xz"), is_arpa_name("lm")
+    (True, True, True, False)
     """
-    return str(name).endswith((".arpa", ".arpa.gz"))
+    base = Path(str(name).lower())
+    return (base.with_suffix("") if base.suffix in SUFFIXES else base).suffix in (".arpa", ".lm")
 
 
 def is_ngram_file(name: str | Path) -> bool:
-    """Return whether a path ends like an ARPA file's, or is one of KenLM's binary files, whatever its name.
+    """Return whether a path is an ARPA file or one of KenLM's binary files by what is in it, or a pipe.
 
-    >>> is_ngram_file("lm.arpa"), is_ngram_file("lm.bin")  # there is no lm.bin here
-    (True, False)
+    A file that is named like an ARPA file is taken for one.
+
+    >>> is_ngram_file("lm.arpa"), is_ngram_file("/dev/null"), is_ngram_file(__file__)  # lm.arpa is missing
+    (False, True, False)
+
+    Raises:
+        OSError, ValueError: as `is_arpa_file`.
     """
-    return is_arpa_name(name) or is_kenlm_file(name)
+    path = Path(name)
+    if not path.is_file():
+        return path.exists() and not path.is_dir()
+    return is_arpa_name(name) or is_kenlm_file(name) or is_arpa_file(name)
 
 
 def short_name(name: str) -> str:

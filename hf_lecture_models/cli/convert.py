@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture convert`: ARPA, KenLM's and word2vec files to folders and back, n-grams to automata, others to ONNX."""
 
+import re
 from pathlib import Path
 
 from transformers import AutoConfig
@@ -9,7 +10,6 @@ from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, is
 from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
 from hf_lecture_models.models.ngram.files.fst_writer import FST_SUFFIX, symbols_path
-from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,
@@ -17,36 +17,66 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
     is_word2vec_name,
 )
 
+_KENLM_SUFFIXES = (".klm", ".binary", ".mmap", ".blm", ".probing", ".trie")
+_FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
+
 
 def run(source: str, target: Path) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). KenLM's
-    binary files are read, whatever their names: into folders, machines and ARPA files.
+    An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
+    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
 
     Raises:
         FileExistsError: the target is there already.
         FileNotFoundError: the source is missing.
         ImportError: the packages that write ONNX files are not installed.
-        ValueError: not exactly one of the two is a file of a known kind, the file is damaged, or its kind does not fit
-            the folder's model.
+        ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
+            folder's model.
     """
-    if target.suffix == ".onnx":
+    if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
-    if target.name.endswith(FST_SUFFIX):
+    if target.name.lower().endswith(FST_SUFFIX):
         _convert_to_fst(source, target)
         return
-    files = [name for name in (source, str(target)) if is_ngram_file(name) or is_word2vec_name(name)]
-    if len(files) != 1 and not (is_kenlm_file(source) and is_arpa_name(target)):
+    from_ngrams = is_ngram_file(source) or (is_arpa_name(source) and not Path(source).exists())
+    to_arpa = is_arpa_name(target)
+    _refuse_kenlm_name(target, from_ngrams)
+    from_vectors, to_vectors = not from_ngrams and is_word2vec_name(source), is_word2vec_name(target)
+    if (
+        (from_ngrams and to_vectors)
+        or (from_vectors and (to_arpa or to_vectors))
+        or not (from_ngrams or to_arpa or from_vectors or to_vectors)
+    ):
         raise ValueError(
-            f"one of {source} and {target} must be an ARPA file (.arpa or .arpa.gz) or a word2vec file (.bin, .vec, "
-            ".txt or these with .gz), the other a folder; or the first one of KenLM's binary files, the second a "
-            "folder or an ARPA file; or the second a file .onnx or .fst.txt"
+            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also .gz) or a word2vec file (.bin, "
+            ".vec, .txt or these with .gz), the other a folder; or the first an ARPA file or one of KenLM's binary "
+            "files, the second a folder or an ARPA file; or the second a file .onnx or .fst.txt"
         )
     _refuse_existing(target)
+    if not (to_arpa or to_vectors):
+        _refuse_file_name(target)
     be_quiet()
-    (_convert_ngrams if is_ngram_file(files[0]) else _convert_word2vec)(source, target)
+    (_convert_ngrams if from_ngrams or to_arpa else _convert_word2vec)(source, target)
+
+
+def _refuse_kenlm_name(target: Path, from_ngrams: bool) -> None:
+    suffix = target.suffix.lower()
+    if suffix in _KENLM_SUFFIXES or (from_ngrams and suffix == ".bin"):
+        arpa = target.with_suffix(".arpa")
+        raise ValueError(
+            f"{target} has the name of a binary file of KenLM, which are read but not written: write {arpa}, and then "
+            f"call KenLM's build_binary {arpa.name} {target.name}"
+        )
+
+
+def _refuse_file_name(target: Path) -> None:
+    if _FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+        raise ValueError(
+            f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
+            "make an empty one of this name first, or name a file .arpa, .arpa.gz, .fst.txt or .onnx"
+        )
 
 
 def _convert_ngrams(source: str, target: Path) -> None:
@@ -104,5 +134,5 @@ def _refuse_other_models(source: str, local_only: bool, config_class: type, rule
 
 
 def _refuse_existing(target: Path) -> None:
-    if target.exists() and (target.is_file() or any(target.iterdir())):
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already; remove it or name another")

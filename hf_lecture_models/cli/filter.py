@@ -113,6 +113,8 @@ def _summary(chosen: PerplexityLimits, measure: str) -> str:
     line = f"kept {chosen.kept:,} of {texts:,} texts{share}" + (f", {words} {' and '.join(between)}" if between else "")
     for number, kind in ((chosen.blank, "without a word"), (chosen.impossible, "of probability 0")):
         line += f"; {number:,} {kind} left out" if number else ""
+    if chosen.impossible and measure != "perplexity_without_unk":
+        line += " (--measure perplexity_without_unk counts known words alone)"
     return f"hf-lecture filter: {line}"
 
 

@@ -155,3 +155,13 @@ def print_tokens(detail: list[dict[str, Any]]) -> None:
     """Print a line for each token with its log-probability."""
     for token in detail:
         print(f"{token['log_prob']:25.4f}  {token['token']}")
+
+
+def print_zeros(sentences: int) -> None:
+    """Say on standard error how many ranked sentences have words of probability 0, if any has."""
+    if sentences:
+        print(
+            f"hf-lecture rank: words of probability 0 in {sentences} sentences, which are ordered by the number of "
+            "these words and by ln P of the others; --json has both",
+            file=sys.stderr,
+        )

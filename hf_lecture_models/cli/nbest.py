@@ -9,7 +9,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens
+from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens, print_zeros
 from hf_lecture_models.evaluation.rescoring import (
     Hypothesis,
     Rescoring,
@@ -49,7 +49,7 @@ def run(
         batches = [list(chain.from_iterable(batches))]
     if not json:
         print(f"     {'total':>14} {'score':>12} {'log_prob':>12} {'words':>5}  sentence", file=sys.stderr)
-    number = 0
+    number = zeros = 0
     for lists in batches:
         groups = [[sentence for _, sentence in one] for one in lists]
         scores = ranker.forward(ranker.preprocess(groups), probability=probability, batch_size=batch_size)["scores"]
@@ -58,8 +58,10 @@ def run(
         for ranking in ranker.postprocess(outputs, tokens, rescoring.weight, rescoring.length_bonus):
             _print_list(number, ranking, json)
             number += 1
+            zeros += sum("zeros" in entry for entry in ranking)
         _print_rates(rescoring, rates, json)
         sys.stdout.flush()
+    print_zeros(zeros)
     if not number:
         raise ValueError("nothing to rank: give lines of score<TAB>sentence, and a blank line between groups")
 
@@ -89,7 +91,10 @@ def _rescoring(
         assert weight is not None
         return Rescoring(weight, length_bonus), {}
     correct = list(read_texts(references))
-    groups = [[Hypothesis(sentence, score, scores[sentence].log_prob) for score, sentence in one] for one in lists]
+    groups = [
+        [Hypothesis(text, score, scores[text].log_prob, scores[text].finite_log_prob) for score, text in one]
+        for one in lists
+    ]
     rescoring = tune_weight(groups, correct, length_bonus) if weight is None else Rescoring(weight, length_bonus)
     return rescoring, word_error_rates(groups, correct, rescoring)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens
+from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens, print_zeros
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 
@@ -19,7 +19,7 @@ def run(name: str, files: list[str], probability: str, tokens: bool, json: bool,
     """
     model, tokenizer = load_model(name, AutoModelForCausalLM)
     ranker = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking", device=model.device)
-    number = 0
+    number = zeros = 0
     chunks = line_chunks(files, batch_size, between_files="")
     for groups in complete_groups([line if line.strip() else "" for line in lines] for lines in chunks):
         for ranking in ranker(groups, probability=probability, return_tokens=tokens, batch_size=batch_size):
@@ -28,7 +28,9 @@ def run(name: str, files: list[str], probability: str, tokens: bool, json: bool,
             else:
                 _print_ranking(ranking, first=number == 0)
             number += 1
+            zeros += sum("zeros" in entry for entry in ranking)
         sys.stdout.flush()
+    print_zeros(zeros)
     if not number:
         raise ValueError("nothing to rank: give sentences, one per line, and a blank line between groups")
 

@@ -131,8 +131,8 @@ def split_like_wikitext(text: str) -> str:
 TEXT_FORMS: dict[str, Callable[[str], str]] = {"plain": str, "wikitext": split_like_wikitext}
 
 
-def compare_scores(first: float, second: float) -> float:
-    """Return 1 if the first score is larger, 1/2 if both are equal, else 0.
+def compare_scores(first: Any, second: Any) -> float:
+    """Return 1 if the first score is larger, 1/2 if both are equal, else 0; numbers or tuples of numbers.
 
     >>> compare_scores(-3.0, -4.0), compare_scores(-float("inf"), -float("inf")), compare_scores(-4.0, -3.0)
     (1.0, 0.5, 0.0)
@@ -157,13 +157,14 @@ def measure_paradigm(
         probability, batch_size: as for `score_texts`.
 
     Returns:
-        `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2) and `ties`; `known_pairs`, the number of pairs
-        without unknown words, and the `known_accuracy` on these (None without any).
+        `field`, `phenomenon`, `pairs`, `accuracy` (ties count 1/2; `TextScore.comparable` compares two sentences of
+        probability 0) and `ties`; `known_pairs`, the number of pairs without unknown words, and the `known_accuracy` on
+        these (None without any).
     """
     sentences = list(map(TEXT_FORMS[text_form], [*paradigm.good, *paradigm.bad]))
     scores = score_texts(model, tokenizer, sentences, probability, batch_size)
     pairs = list(zip(scores[: len(paradigm.good)], scores[len(paradigm.good) :], strict=True))
-    points = [compare_scores(good.log_prob, bad.log_prob) for good, bad in pairs]
+    points = [compare_scores(good.comparable(), bad.comparable()) for good, bad in pairs]
     is_known = [not good.encoded.unknown_words and not bad.encoded.unknown_words for good, bad in pairs]
     known_points = [point for point, known in zip(points, is_known, strict=True) if known]
     return {

@@ -1,9 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Keep the texts of a corpus that a language model finds probable: a perplexity filter.
 
-Three figures of a text can be compared, as `evaluation.language_model` defines them for many: `perplexity` per token,
-`word_perplexity` per word, and `bits_per_byte`, which spells unknown words. A text without a word (None, an empty or
-a blank one) has the figure NaN and is never kept; nor is one of probability 0, whose figure is infinite.
+Four figures of a text can be compared, as `evaluation.language_model` defines them for many: `perplexity` per token,
+`word_perplexity` per word, `bits_per_byte`, which spells unknown words, and `perplexity_without_unk` per token of known
+words. A text without a word (None, an empty or a blank one) has the figure NaN and is never kept; nor is one of
+probability 0, whose figure is infinite.
 """
 
 import math
@@ -39,7 +40,7 @@ def text_perplexities(
     Args:
         model, tokenizer: any causal language model of transformers, and its tokenizer or `SentencePieceWords`.
         texts: the texts; None is a missing one.
-        measure: "perplexity" (per token), "word_perplexity" or "bits_per_byte".
+        measure: "perplexity" (per token), "word_perplexity", "bits_per_byte" or "perplexity_without_unk".
         batch_size: the most texts per batch, by default 64; an n-gram looks up 4,096 texts at once.
 
     Raises:
@@ -76,6 +77,12 @@ def _per_token(score: TextScore) -> float:
     return float(np.exp(-score.log_prob / len(score.log_probs)))
 
 
+def _per_known_token(score: TextScore) -> float:
+    if not score.encoded.possible:
+        return math.inf
+    return float(np.exp(-score.known_log_prob / (len(score.log_probs) - len(score.encoded.unknown_tokens))))
+
+
 def _per_word(score: TextScore) -> float:
     return float(np.exp(-score.log_prob / (score.encoded.words + 1)))
 
@@ -85,7 +92,12 @@ def _bits_per_byte(score: TextScore) -> float:
     return bits / (len(score.encoded.text.encode()) + 1)
 
 
-_MEASURES = {"perplexity": _per_token, "word_perplexity": _per_word, "bits_per_byte": _bits_per_byte}
+_MEASURES = {
+    "perplexity": _per_token,
+    "word_perplexity": _per_word,
+    "bits_per_byte": _bits_per_byte,
+    "perplexity_without_unk": _per_known_token,
+}
 MEASURES = tuple(_MEASURES)
 """The figures that can be compared."""
 

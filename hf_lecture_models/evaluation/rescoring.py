@@ -53,6 +53,8 @@ class Hypothesis:
     sentence: str
     score: float
     log_prob: float
+    finite_log_prob: float = -math.inf
+    """If P = 0: ln P with a small probability for 0 (`Score.finite_log_prob`), which orders such hypotheses."""
 
 
 def parse_hypothesis(line: str) -> tuple[float, str]:
@@ -97,11 +99,18 @@ def word_errors(sentence: str, reference: str) -> int:
 def best_of(group: Sequence[Hypothesis], rescoring: Rescoring) -> Hypothesis:
     """Return the hypothesis with the largest total, or the first one of several.
 
+    Totals that are infinite by P = 0 are compared by `finite_log_prob`.
+
     >>> group = [Hypothesis("grey tape", -1.2, log_prob=-7.0), Hypothesis("great ape", -1.0, log_prob=-9.0)]
     >>> best_of(group, Rescoring(weight=0.0)).sentence, best_of(group, Rescoring(weight=0.5)).sentence
     ('great ape', 'grey tape')
     """
-    return max(group, key=lambda one: rescoring.total(one.score, one.log_prob, one.sentence))
+
+    def key(one: Hypothesis) -> tuple[Fraction | float, Fraction | float]:
+        total = rescoring.total(one.score, one.log_prob, one.sentence)
+        return total, rescoring.total(one.score, one.finite_log_prob, one.sentence) if math.isinf(total) else total
+
+    return max(group, key=key)
 
 
 def word_error_rates(
@@ -169,7 +178,7 @@ def tune_weight(
 def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus: float) -> list[tuple[Fraction, int]]:
     """Return weights, ascending from 0, each with the word errors of the best hypothesis from this weight on."""
     # At any positive weight an impossible hypothesis ranks after all possible ones.
-    possible = [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)]
+    possible = _finite(group) or _finite([replace(one, log_prob=one.finite_log_prob) for one in group])
     if not possible:
         return [(Fraction(0), word_errors(group[0].sentence, reference))]
     slopes = [_exact(one.log_prob) for one in possible]
@@ -182,6 +191,10 @@ def _errors_by_weight(group: Sequence[Hypothesis], reference: str, length_bonus:
         begin, _, first = min(((start - starts[i]) / (slopes[i] - slope), -slopes[i], i) for i in steeper)
         found.append((begin, word_errors(possible[first].sentence, reference)))
     return found
+
+
+def _finite(group: Sequence[Hypothesis]) -> list[Hypothesis]:
+    return [one for one in group if math.isfinite(one.log_prob) and math.isfinite(one.score)]
 
 
 def _between(begin: Fraction, end: Fraction | None) -> float | None:

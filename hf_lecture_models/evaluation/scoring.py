@@ -33,6 +33,10 @@ _MAX_LOGITS = 2**24
 _DEFAULT_WINDOW = 2048
 
 
+ZERO = -100 * math.log(10)
+"""What counts for ln 0 where two texts of probability 0 are compared: KenLM's number for a word that its file lacks."""
+
+
 @dataclass(slots=True)
 class TextScore:
     """One text and the log-probability of each of its tokens, with `</s>` if the text is terminated."""
@@ -57,6 +61,16 @@ class TextScore:
         known = np.ones(len(self.ids), dtype=bool)
         known[list(self.encoded.unknown_tokens)] = False
         return float(self.log_probs[known].sum())
+
+    def comparable(self, some: np.ndarray | None = None) -> tuple[float, float]:
+        """Return ln P, and again, but with `ZERO` for ln 0 where it is -inf: so texts of probability 0 can be compared.
+
+        Args:
+            some: (tokens,) bool, the tokens that count; None: all.
+        """
+        log_probs = self.log_probs if some is None else self.log_probs[some]
+        log_prob = self.log_prob if some is None else float(log_probs.sum())
+        return log_prob, log_prob if log_prob > -math.inf else float(log_probs.clip(ZERO).sum())
 
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
         """Return each token's spelling, id and log-probability; nothing if the text cannot be encoded."""

@@ -224,20 +224,20 @@ def _compare(scores: Sequence[TextScore]) -> Preferences:
     half = len(scores) // 2
     pairs = list(zip(scores[:half], scores[half:], strict=True))
     return Preferences(
-        whole=np.array([compare_scores(more.log_prob, less.log_prob) for more, less in pairs]),
-        shared=np.array([compare_scores(*_shared_sums(more, less)) for more, less in pairs]),
+        whole=np.array([compare_scores(more.comparable(), less.comparable()) for more, less in pairs]),
+        shared=np.array([compare_scores(*_shared_scores(more, less)) for more, less in pairs]),
         known=np.array([not more.encoded.unknown_words and not less.encoded.unknown_words for more, less in pairs]),
     )
 
 
-def _shared_sums(more: TextScore, less: TextScore) -> tuple[float, float]:
-    """Return the sums of the log-probabilities of the tokens that both texts have."""
+def _shared_scores(more: TextScore, less: TextScore) -> list[tuple[float, float]]:
+    """Return the scores of the tokens that both texts have."""
     if not (more.encoded.possible and less.encoded.possible):
-        return more.log_prob, less.log_prob
+        return [more.comparable(), less.comparable()]
     # No token has a negative id: both begin and end alike, as with the special tokens around a text.
     rows = [[-1, *score.ids.tolist(), -2] for score in (more, less)]
-    sums = [0.0, 0.0]
-    for first, second, size in SequenceMatcher(None, rows[0], rows[1], autojunk=False).get_matching_blocks():
-        for number, (score, start) in enumerate(((more, first), (less, second))):
-            sums[number] += float(score.log_probs[max(0, start - 1) : start - 1 + size].sum())
-    return sums[0], sums[1]
+    shared = [np.zeros(len(score.ids), bool) for score in (more, less)]
+    for *starts, size in SequenceMatcher(None, rows[0], rows[1], autojunk=False).get_matching_blocks():
+        for mask, start in zip(shared, starts, strict=True):
+            mask[max(0, start - 1) : max(0, start - 1 + size)] = True
+    return [score.comparable(mask) for score, mask in zip((more, less), shared, strict=True)]

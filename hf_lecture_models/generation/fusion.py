@@ -43,7 +43,8 @@ class NGramLogitsProcessor(LogitsProcessor):
         model: the language model that is added.
         tokenizer: of the model that generates; if it has no padding token, its beginning of text is used as padding.
         weight: 0 and above; 0 changes nothing.
-        model_tokenizer: of `model`, to be compared with `tokenizer`; None: `model` was trained with `tokenizer`.
+        model_tokenizer: of `model`, to be compared with `tokenizer`; None: an n-gram's `own_tokenizer`, and any other
+            `model` was trained with `tokenizer`.
 
     Raises:
         ValueError: the vocabularies differ, or the weight is negative, infinite or NaN; in a call, the model that
@@ -60,6 +61,9 @@ class NGramLogitsProcessor(LogitsProcessor):
                 f"the tokenizer has {len(tokenizer)} tokens but the vocab_size of the added model is "
                 f"{model.config.vocab_size}; train the added model with the same tokenizer"
             )
+        own = getattr(model, "own_tokenizer", None)
+        if model_tokenizer is None and own is not None and own is not tokenizer:
+            _check_same_tokens(tokenizer, own)
         self.model, self.weight = model, weight
         begin = start_token_id(tokenizer)
         self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id

@@ -16,6 +16,8 @@ from transformers.pipelines import Pipeline
 
 TASK = "sentence-ranking"
 PROBABILITIES = ("terminated", "prefix")
+ZERO = -100 * math.log(10)
+"""What counts for ln 0 where several sentences have probability 0: KenLM's number for a word that its file lacks."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,21 @@ class Score:
     def log_prob(self) -> float:
         """ln P of the sentence."""
         return math.fsum(self.log_probs)
+
+    @property
+    def zeros(self) -> int:
+        """The number of tokens of probability 0."""
+        return self.log_probs.count(-math.inf)
+
+    @property
+    def log_prob_without_zeros(self) -> float:
+        """ln P of the other tokens."""
+        return math.fsum(value for value in self.log_probs if value > -math.inf)
+
+    @property
+    def finite_log_prob(self) -> float:
+        """ln P with `ZERO` for each token of probability 0; it orders sentences of probability 0."""
+        return self.log_prob_without_zeros + self.zeros * ZERO
 
 
 @torch.no_grad()
@@ -92,8 +109,10 @@ class SentenceRankingPipeline(Pipeline):
     >>> [(entry["sequence"], round(entry["log_prob"], 2)) for entry in rank(["grey ape", "great ape"])]
     [('great ape', -3.89), ('grey ape', -4.58)]
 
-    `index` is the place in the input, `log_prob` a natural logarithm; ties keep the order of the input. Options, at
-    construction or per call:
+    `index` is the place in the input, `log_prob` a natural logarithm; ties keep the order of the input. A sentence of
+    probability 0 has two more entries, the number of tokens of probability 0, `zeros`, and the `log_prob_without_zeros`
+    of the others. Among such sentences each of these tokens counts -230.3 = ln 1e-100, as in KenLM, so the ones with
+    fewest unknown words are first. Options, at construction or per call:
 
     - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
     - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
@@ -176,11 +195,16 @@ class SentenceRankingPipeline(Pipeline):
         rankings = []
         for number, group in enumerate(groups):
             entries = self._entries(group, model_outputs["scores"], return_tokens)
-            for entry, score in zip(entries, outside[number] if outside is not None else (), strict=False):
-                entry |= {"score": score, "total": _total(score, entry, weight or 0.0, length_bonus or 0.0)}
+            finite = [model_outputs["scores"][sentence].finite_log_prob for sentence in group]
+            keys = [(entry["log_prob"], value) for entry, value in zip(entries, finite, strict=True)]
+            if outside is not None:
+                factors = weight or 0.0, length_bonus or 0.0
+                for at, (entry, score) in enumerate(zip(entries, outside[number], strict=True)):
+                    total = _total(score, entry["log_prob"], entry["sequence"], *factors)
+                    entries[at] |= {"score": score, "total": total}
+                    keys[at] = total, _total(score, finite[at], entry["sequence"], *factors)
             # Python's sort is stable, also in reverse.
-            key = "log_prob" if outside is None else "total"
-            rankings.append(sorted(entries, key=lambda entry: entry[key], reverse=True))
+            rankings.append([entries[at] for at in sorted(range(len(group)), key=keys.__getitem__, reverse=True)])
         return rankings
 
     def _entries(self, group: list[str], scores: dict[str, Score], return_tokens: bool) -> list[dict[str, Any]]:
@@ -189,6 +213,8 @@ class SentenceRankingPipeline(Pipeline):
             score = scores[sentence]
             entry: dict[str, Any] = {"index": index, "sequence": sentence, "log_prob": score.log_prob}
             entry["log_prob_per_token"] = score.log_prob / max(1, len(score.log_probs))
+            if score.zeros and score.ids:
+                entry |= {"zeros": score.zeros, "log_prob_without_zeros": score.log_prob_without_zeros}
             if return_tokens:
                 tokenizer: Any = self.tokenizer
                 names = tokenizer.convert_ids_to_tokens(score.ids)
@@ -200,13 +226,13 @@ class SentenceRankingPipeline(Pipeline):
         return entries
 
 
-def _total(score: float, entry: dict[str, Any], weight: float, length_bonus: float) -> float:
+def _total(score: float, log_prob: float, sequence: str, weight: float, length_bonus: float) -> float:
     """Return the exact total; a weight of 0 ignores even a log_prob of minus infinity (`evaluation.rescoring`)."""
-    log_prob = entry["log_prob"] if weight else 0.0
+    log_prob = log_prob if weight else 0.0
     if math.isinf(score) or math.isinf(log_prob):
         return score + weight * log_prob
     exact = [Fraction(repr(float(number))) for number in (score, weight, log_prob, length_bonus)]
-    return float(exact[0] + exact[1] * exact[2] + exact[3] * len(entry["sequence"].split()))
+    return float(exact[0] + exact[1] * exact[2] + exact[3] * len(sequence.split()))
 
 
 def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from tests.models.ngram.arpa_ngram import SMALL, assert_same_tables
 from tests.models.ngram.kenlm_ngram import grams_of, probing_file, trie_file
 
 
@@ -77,3 +79,33 @@ def test_kenlms_files_are_read_whatever_their_names(run, tmp_path):
         "is a file of n-grams, whose words are not segmented"
         in run("see", "segmentation", tmp_path / "trie.bin", "the cat")[2]
     )
+
+
+@pytest.mark.parametrize("name", ["m.lm", "m.txt", "m"])
+def test_a_target_is_what_its_suffix_says_or_refused(run, tmp_path, name):
+    """An ARPA file is known by its content; no folder gets the name of a file."""
+    source = tmp_path / name
+    source.write_text(SMALL, encoding="utf-8")
+    (tmp_path / "old.arpa").touch()
+    for target, message in (
+        ("out.klm", "are read but not written: write "),
+        ("out.BINARY", "build_binary out.arpa out.BINARY"),
+        ("out.bin", "build_binary out.arpa out.bin"),
+        ("out.json", "would be a folder, but .json is the suffix of a file"),
+        ("out.gz", "would be a folder, but .gz is the suffix of a file"),
+        ("out.safetensors", "would be a folder"),
+        ("out.vec", "must be an ARPA file"),
+        ("old.arpa", "is there already"),
+    ):
+        status, out, err = run("convert", source, tmp_path / target)
+        assert (status, out, err.count("\n")) == (1, "", 1)
+        assert message in err
+        assert not (tmp_path / target).exists() or target == "old.arpa"
+    for target in ("out.arpa", "OUT.LM", "out.lm.xz", "out.ARPA.GZ"):
+        assert run("convert", source, tmp_path / target)[::2] == (0, "")
+        assert_same_tables(read_arpa(tmp_path / target)[1], read_arpa(source)[1])
+    for target in ("out", "out.v2", "out.1"):
+        assert run("convert", source, tmp_path / target)[::2] == (0, "")
+        assert (tmp_path / target / "config.json").is_file()
+    assert "are read but not written" in run("convert", tmp_path / "out", tmp_path / "again.klm")[2]
+    assert "would be a folder" not in run("convert", tmp_path / "out", tmp_path / "again.lm")[2]

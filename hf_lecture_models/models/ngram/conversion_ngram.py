@@ -18,12 +18,14 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_classes import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import (
+    ClassFile,
     class_names,
     read_classes,
     special_tokens,
     word_classes,
     write_classes,
 )
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
@@ -42,7 +44,7 @@ _MARKS = (UNKNOWN, BEGIN, END, PADDING)
 def from_arpa(
     cls: type[NGramForCausalLM], path: _Path, classes: _Path | None = None
 ) -> tuple[NGramForCausalLM, WordTokenizer]:
-    """Read an ARPA file, plain or gzip: `NGramForCausalLM.from_arpa(path)`.
+    """Read an ARPA file, also packed (gzip, bzip2, xz, zstd) or from a pipe: `NGramForCausalLM.from_arpa(path)`.
 
     >>> import tempfile
     >>> tokenizer = WordTokenizer.train(["a cat", "a dog"])
@@ -58,21 +60,24 @@ def from_arpa(
         classes: the file of classes (`classes/class_files.py`), if the n-grams are of classes.
 
     Returns:
-        The model and a tokenizer of its words, which refuses unknown words if the file has no ``<unk>``.
+        The model and a tokenizer of its words. Unknown words are ``<unk>``; its p is 0 if the file has no ``<unk>``.
 
     Raises:
         OSError, ValueError: as `read_arpa` and `read_classes`; ValueError: the two files do not belong together.
     """
-    words, tables = read_arpa(path)
     of_words = None
     if classes is None:
+        words, tables = read_arpa(path, unknown=True)
         _warn_of_classes(words, path)
     else:
-        words, of_words = _words_of_classes(words, path, classes)
-    unknown = UNKNOWN if words[0] == UNKNOWN else None
-    tokenizer = tokenizer_of_file(words[1:-3] if unknown else words[:-3], unknown, path)
+        file = read_classes(classes)
+        units, tables = read_arpa(path, unknown=UNKNOWN not in file.class_of)
+        words, of_words = _words_of_classes(units, path, file, classes)
+    tokenizer = tokenizer_of_file(words[1:-3], UNKNOWN, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None)  # the file does not say
-    return cls.from_tables(tables, config, of_words), tokenizer
+    model = cls.from_tables(tables, config, of_words)
+    model.own_tokenizer = tokenizer
+    return model, tokenizer
 
 
 def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
@@ -103,7 +108,9 @@ def from_kenlm(cls: type[NGramForCausalLM], path: _Path) -> tuple[NGramForCausal
         hashed = file.type == PROBING
     tokenizer = tokenizer_of_file(words[1:-3], UNKNOWN, path)
     config = config_for(tokenizer, order=tables.order, smoothing=None, hashed=hashed)
-    return cls.from_tables(tables, config), tokenizer
+    model = cls.from_tables(tables, config)
+    model.own_tokenizer = tokenizer
+    return model, tokenizer
 
 
 def _warn_of_classes(words: list[str], path: _Path) -> None:
@@ -116,9 +123,10 @@ def _warn_of_classes(words: list[str], path: _Path) -> None:
         )
 
 
-def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tuple[list[str], WordClasses]:
+def _words_of_classes(
+    units: list[str], path: _Path, file: ClassFile, classes_path: _Path
+) -> tuple[list[str], WordClasses]:
     """Replace names of classes among the unigrams of an ARPA file by their words; the order is that of `read_arpa`."""
-    file = read_classes(classes_path)
     index = {unit: i for i, unit in enumerate(units)}
     if lacking := [name for name in file.names if name not in index]:
         rule = f"{path} has no class {lacking[0]!r}, which {classes_path} has"
@@ -129,13 +137,13 @@ def _words_of_classes(units: list[str], path: _Path, classes_path: _Path) -> tup
         raise ValueError(f"{min(doubles)!r} is a word of {path} and in a class of {classes_path}; keep one of them")
     marks = units[-3:]
     words = [word for word in (*alone, *file.class_of) if word not in (UNKNOWN, *marks)]
-    words = [*([UNKNOWN] if UNKNOWN in alone or UNKNOWN in file.class_of else []), *words, *marks]
+    words = [UNKNOWN, *words, *marks]
     numbers = {word: index[file.names[number]] for word, number in file.class_of.items()}
     return words, word_classes(words, replace(file, class_of=numbers), alone)
 
 
 def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
-    """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; gzip if the name ends in ``.gz``.
+    """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; packed if named .gz, .bz2, .xz or .zst.
 
     The tokenizer's beginning, end, unknown and padding tokens get the names of ARPA files; all others keep their
     spelling. The file of a class-based model has the n-grams of classes, and `classes` is the path of a second file,
@@ -150,18 +158,14 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
     if (of_words is None) != (classes is None):
         rule = "is of words: leave classes out" if of_words is None else "is of classes: give classes, a second path"
         raise ValueError(f"the model {rule}; an ARPA file has no place for what words a class has")
-    words = _words_for_file(self, tokenizer)
-    ids = {PADDING: self.config.pad_token_id, END: self.config.eos_token_id, BEGIN: self.config.bos_token_id}
-    ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
-    for name, index in ids.items():
-        if index is not None:
-            words[index] = name
+    _check_file_holds(self, tokenizer)
+    words = words_by_id(tokenizer, self.config)
     if of_words is not None and classes is not None:
         special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
         names = class_names(of_words, words, special)
         write_classes(classes, of_words, words, names)
         words = names
-    write_arpa(self.tables(), words, path)
+    write_arpa(self.tables(), words, path, unknown=False)
 
 
 def classes_beside(path: _Path) -> Path:
@@ -182,7 +186,8 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
     """
     if model.word_classes() is not None:
         raise ValueError("the model is of classes of words, and the machine would read classes; write an ARPA file")
-    words: list[str | None] = [*_words_for_file(model, tokenizer)]
+    _check_file_holds(model, tokenizer)
+    words: list[str | None] = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
     begin, end = model.config.bos_token_id, model.config.eos_token_id
     if begin is None or end is None:
         raise ValueError(
@@ -193,8 +198,28 @@ def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int,
     return write_fst(model.tables(), words, begin, end, path)
 
 
-def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
-    """Return the tokens by id, or raise a ValueError if a file of back-off n-grams cannot hold the model."""
+def words_by_id(tokenizer: Any, config: NGramConfig) -> list[str]:
+    """Return the tokens by id; the beginning, end, unknown and padding tokens get their names of ARPA files.
+
+    >>> tokenizer = WordTokenizer.from_words(["cat"], eos_token="[end]")
+    >>> words_by_id(tokenizer, config_for(tokenizer))
+    ['<unk>', 'cat', '<s>', '</s>', '<pad>']
+
+    Raises:
+        ValueError: the model of the configuration has more or fewer words.
+    """
+    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    check_size(words, config.vocab_size)
+    ids = {PADDING: config.pad_token_id, END: config.eos_token_id, BEGIN: config.bos_token_id}
+    ids |= {UNKNOWN: tokenizer.unk_token_id} if tokenizer.unk_token_id not in ids.values() else {}
+    for name, index in ids.items():
+        if index is not None:
+            words[index] = name
+    return words
+
+
+def _check_file_holds(model: NGramForCausalLM, tokenizer: Any) -> None:
+    """Raise a ValueError if a file of back-off n-grams cannot hold the model."""
     check_tokenizer(model, tokenizer)
     config = model.config
     if config.hashed:
@@ -207,14 +232,12 @@ def _words_for_file(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
             "such a file holds probabilities, and contexts that it lacks weigh 1; stupid back-off has scores, and its "
             f"factor {config.backoff_factor} for every context; fit with another smoothing"
         )
-    words = list(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
-    check_size(words, config.vocab_size)
+    check_size(range(len(tokenizer)), config.vocab_size)
     if config.eos_token_id == config.bos_token_id is not None:
         raise ValueError(
             f"one token (id {config.eos_token_id}) both begins and ends texts, but the file needs two; "
             "train the model with a tokenizer that has both <s> and </s>"
         )
-    return words
 
 
 def load_file(path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
@@ -238,11 +261,11 @@ def convert_from_file(path: _Path, folder: _Path) -> list[int]:
 
 
 def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from one of KenLM's files; return the file's counts.
+    """Write an ARPA file from a model folder with a tokenizer, or from a file of n-grams; return the file's counts.
 
     The classes of a class-based model are written beside it, as NAME.classes.
     """
-    if is_kenlm_file(source):
+    if Path(source).exists() and not Path(source).is_dir():
         model, own = load_file(source)
         save_with_classes(model, own, path)
     else:

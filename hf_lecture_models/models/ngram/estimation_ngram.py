@@ -71,8 +71,21 @@ def fit(
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     _check_smoothing(config, held_out)
-    if memory is not None and (model := fit_within(memory, cls, texts, tokenizer, config, classes, progress)):
-        return model
+    out_of_core = memory is not None and fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    model = out_of_core or _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress)
+    model.own_tokenizer = tokenizer
+    return model
+
+
+def _fit_in_memory(
+    cls: type[NGramForCausalLM],
+    texts: Texts,
+    tokenizer: Any,
+    config: NGramConfig,
+    held_out: Texts | None,
+    classes: int | Path | None,
+    progress: bool,
+) -> NGramForCausalLM:
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
     other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
     return fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)

@@ -118,7 +118,9 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             ValueError: another number of bits, or the model is an interpolation of several.
         """
         config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
-        return self.from_tables(self.tables(), config, self.word_classes())
+        quantised = self.from_tables(self.tables(), config, self.word_classes())
+        quantised.own_tokenizer = self.own_tokenizer
+        return quantised
 
     @can_return_tuple
     def forward(

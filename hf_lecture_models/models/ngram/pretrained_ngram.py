@@ -33,6 +33,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     config_class = NGramConfig
     base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
+    own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
@@ -58,8 +59,11 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
         Raises:
             ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
-                `quantization_config` is given.
+                `quantization_config` or a file is given.
         """
+        name = pretrained_model_name_or_path
+        if name is not None and os.path.isfile(name):
+            raise ValueError(f"{name} is a file; {cls.__name__}.from_arpa and from_kenlm read files of n-grams")
         if kwargs.get("quantization_config") is not None:
             raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
         kwargs.pop("torch_dtype", None)
@@ -147,7 +151,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
     @classmethod
     def interpolate(cls, models: Sequence[Any], tokenizer: Any, held_out: _Texts, progress: bool = True) -> Any:
-        """Mix models linearly, with the weights that make held-out texts most probable."""
+        """Mix models linearly, word by word, with the weights that make held-out texts most probable."""
         raise RuntimeError(_NEEDS_THE_PACKAGE.format("interpolate"))
 
     def save_arpa(self, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import numpy as np
 
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from tests.models.ngram.arpa_ngram import SMALL
 
 MASK = 2**64 - 1
@@ -187,6 +189,25 @@ def all_files(grams: Grams | None = None) -> dict[str, bytes]:
         "array": trie_file(grams, chop=22),
         "quantised array": trie_file(grams, bits=3, chop=2),
     }
+
+
+SENTENCES = ["dog dog cat", "dog sat sat", "the dog sat", "sat dog the", "the cat sat", "dog the cat"]
+# Unknown words, and log10 p of the known ones, by hand: none; one, -1.204, -1.502, -1.806, -2.931; two.
+ORDER = ["the cat sat", "the dog sat", "dog the cat", "dog sat sat", "sat dog the", "dog dog cat"]
+
+
+def files_without_unknown(folder: Path) -> dict[str, Path]:
+    """`SMALL` without `<unk>`: as SRILM's ARPA file, as a model's folder, and as KenLM's two binary files."""
+    text = SMALL.replace("ngram 1=7", "ngram 1=6").replace("ngram 2=8", "ngram 2=7").replace("ngram 3=5", "ngram 3=4")
+    text = "".join(line for line in text.splitlines(keepends=True) if "<unk>" not in line)
+    paths = {name: folder / name for name in ("lm.arpa", "folder", "lm.trie", "lm.probing")}
+    paths["lm.arpa"].write_text(text, encoding="utf-8")
+    for part in NGramForCausalLM.from_arpa(paths["lm.arpa"]):
+        part.save_pretrained(paths["folder"])
+    grams = {("<unk>",): (-100.0, 0.0), **grams_of(text)}  # as KenLM adds it
+    paths["lm.trie"].write_bytes(trie_file(grams))
+    paths["lm.probing"].write_bytes(probing_file(grams))
+    return paths
 
 
 def random_grams(seed: int = 0, words: int = 12) -> Grams:

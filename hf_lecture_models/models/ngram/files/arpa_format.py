@@ -13,11 +13,13 @@
     ...
     \\end\\
 
-Reading. Columns are separated by tabs or spaces, lines end in LF or CRLF. A byte order mark, blank lines and lines with
-``#`` may come before ``\\data\\``; the n-grams of a section may have any order. The vocabulary is the unigrams; ``<s>``
-and ``</s>`` must be among them, as no text has a probability without them. ``<UNK>``, SRILM's other spelling, is
-``<unk>``. A logarithm of -99 or less, ``-inf`` too, means probability 0. ``<s>`` is never predicted: its probability is
-read as 0 (lmplz writes 0, SRILM -99), and its weight is kept. Words are UTF-8, of any characters but the separators of
+Reading. A file is known by its line ``\\data\\``, whatever its name, and may be a pipe, or packed with gzip, bzip2, xz
+or zstd. Any text may come before that line, as CMU's toolkit, pocketsphinx and arpabo write it. Columns are separated
+by tabs or spaces, lines end in LF or CRLF; the n-grams of a section may have any order. The vocabulary is the unigrams;
+``<s>`` and ``</s>`` must be among them, as no text has a probability without them. ``<UNK>``, SRILM's other spelling,
+is ``<unk>``; a model read from a file without it gives it p = 0. A logarithm of -99 or less, ``-inf`` too, means
+probability 0. ``<s>`` is never predicted: its probability is read as 0 (lmplz writes 0, SRILM -99), and its weight is
+kept. Words are UTF-8, of any characters but the separators of
 the format and NUL. The prefix of every n-gram must be an (n-1)-gram. Any other file is refused with an error that names
 file, line and rule, and says what to do.
 
@@ -29,16 +31,14 @@ back gives the same arrays, bit for bit (but a finite logarithm below -99 become
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import re
 import stat
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+
+from hf_lecture_models.models.ngram.files.packing import is_damage, packing_of, unpacked
 
 UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
 KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it
@@ -47,14 +47,13 @@ BLOCK_BYTES = 1 << 18
 MAX_LINE_BYTES = 1 << 20
 
 _SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
-_GZIP_MAGIC = b"\x1f\x8b"
-_LARGEST_DEFLATE_RATIO = 1032
+_DATA = re.compile(rb"^(\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
 # Text of n-grams shrinks to a third or a tenth. A file beyond these bounds is made to fill the memory.
 _CREDIBLE_RATIO, _CREDIBLE_BYTES = 200, 1 << 25
 
 
 class ArpaLines:
-    """The lines of a file, plain or gzip, in blocks of bounded size; every line has its number."""
+    """The lines of a file, packed or not, in blocks of bounded size; every line has its number."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -62,11 +61,12 @@ class ArpaLines:
         self._lines: list[bytes] = []
         self._next = 0
         self._file = open(path, "rb")  # noqa: SIM115 (closed by __exit__)
-        self.head = self._file.peek(64)  # more than the marks of other formats
-        self._packed = self.head.startswith(_GZIP_MAGIC)
-        self._text: BinaryIO = self._file
-        if self._packed:
-            self._text = io.BufferedReader(gzip.GzipFile(fileobj=self._file))
+        self.packing = packing_of(self._file.peek(64))
+        try:
+            self._text = unpacked(self._file, self.packing)
+        except ValueError as error:
+            self._file.close()
+            raise ValueError(f"{path}: {error}") from None
         self._unpacked = 0
         status = os.fstat(self._file.fileno())
         self.size = status.st_size if stat.S_ISREG(status.st_mode) else None  # None: a pipe
@@ -84,7 +84,34 @@ class ArpaLines:
 
     def can_hold(self, size: int) -> bool:
         """Return whether the file is large enough for `size` bytes of text."""
-        return self.size is None or size <= self.size * (_LARGEST_DEFLATE_RATIO if self._packed else 1)
+        return self.size is None or size <= (self.size if self.packing is None else self._largest_text())
+
+    def _largest_text(self) -> int:
+        return max(_CREDIBLE_BYTES, _CREDIBLE_RATIO * (self.size or 0))
+
+    def head(self) -> bytes:
+        """Return the first bytes, without going on."""
+        try:
+            return self._text.peek(64)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise self._damage(error) from None
+
+    def _damage(self, error: Exception) -> Exception:
+        """Return the error that says what an error of reading means."""
+        if not is_damage(error):
+            return error
+        rule = f"the {self.packing} data that follow are cut off or damaged ({error})"
+        return self.error(f"{rule}; copy or download the file again")
+
+    def has_data(self) -> bool:
+        """Take the first block; return whether it has the line ``\\data\\``, or KenLM's mark, which reading refuses."""
+        try:
+            block = self._text.read(BLOCK_BYTES)
+            return block.startswith(KENLM_MAGIC) or _DATA.search(block) is not None
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            return False
 
     def peek(self) -> bytes | None:
         """Return the next line without white space around it; None at the end of the file."""
@@ -131,9 +158,8 @@ class ArpaLines:
         try:
             block = self._text.read(BLOCK_BYTES)
             block += self._text.readline(MAX_LINE_BYTES)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            rule = f"the gzip data that follow are cut off or damaged ({error}); copy or download the file again"
-            raise self.error(rule) from None
+        except Exception as error:
+            raise self._damage(error) from None
         self._lines, self._next = block.split(b"\n"), 0
         if not self._lines[-1]:  # the block ends with a line's end, or is empty
             self._lines.pop()
@@ -144,16 +170,32 @@ class ArpaLines:
         self._check_block(block)
 
     def _check_block(self, block: bytes) -> None:
-        if self._packed and self.size and self._unpacked > max(_CREDIBLE_BYTES, _CREDIBLE_RATIO * self.size):
+        if self.packing and self.size and self._unpacked > self._largest_text():
             raise self.error(
-                f"the gzip data unpack to more than {_CREDIBLE_RATIO} times their size, as no language model does; "
-                "if you trust the file, unpack it with gunzip and read the .arpa"
+                f"the {self.packing} data unpack to more than {_CREDIBLE_RATIO} times their size, as no language model "
+                "does; if you trust the file, unpack it and read the .arpa"
             )
         if any(byte in block for byte in (b"\0", b"\v", b"\f")) or block.count(b"\r") != block.count(b"\r\n"):
             for number, line in enumerate(self._lines, self.number + 1):
                 if re.search(rb"[\0\v\f]|\r(?!$)", line):
                     rule = "a NUL, vertical tab, form feed or bare carriage return stands in the line"
                     raise self.error(f"{rule}; is this an ARPA file, in UTF-8, with LF or CRLF line ends?", number)
+
+
+def is_arpa_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a regular file has the line ``\\data\\`` in its first 256 kB, whatever its name; packed ones too.
+
+    >>> is_arpa_file(__file__)
+    False
+
+    Raises:
+        OSError: the file cannot be opened.
+        ValueError: it is packed with zstd, and no package that unpacks this is installed.
+    """
+    if not Path(path).is_file():
+        return False
+    with ArpaLines(path) as lines:
+        return lines.has_data()
 
 
 def quote(text: bytes) -> str:

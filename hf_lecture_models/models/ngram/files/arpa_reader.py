@@ -33,11 +33,16 @@ _CUT_OFF = "it is cut off, so copy or download it again"
 _EMPTY = np.empty(0, np.float32)
 
 
-def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], NGramTables]:
-    """Read an ARPA file, plain or gzip whatever its name; return its words by id, and the tables of these ids.
+def read_arpa(path: str | os.PathLike[str], unknown: bool = False) -> tuple[list[str], NGramTables]:
+    """Read an ARPA file, packed or not, whatever its name; return its words by id, and the tables of these ids.
 
     The first word is ``<unk>`` if there is one, then come the others in the order of the file, last ``<s>``, ``</s>``
     and ``<pad>`` (which is not in the file: p = 0).
+
+    Args:
+        path: the file.
+        unknown: add ``<unk>`` with p = 0 to a file without it. It is in no n-gram: an unknown word cuts the context
+            of the next word, as for KenLM and SRILM.
 
     Raises:
         OSError: the file cannot be read.
@@ -46,7 +51,7 @@ def read_arpa(path: str | os.PathLike[str]) -> tuple[list[str], NGramTables]:
     with ArpaLines(path) as lines:
         counts = _read_counts(lines)
         order = len(counts)
-        vocabulary, tables = _read_unigrams(lines, counts[0], order)
+        vocabulary, tables = _read_unigrams(lines, counts[0], order, unknown)
         for n in range(2, order + 1):
             _read_ngrams(lines, n, order, counts[n - 1], vocabulary, tables)
         _read_end(lines)
@@ -84,20 +89,23 @@ def _read_counts(lines: ArpaLines) -> list[int]:
 
 def _find_data(lines: ArpaLines) -> None:
     """Skip the lines up to \\data\\."""
-    if lines.head.startswith(KENLM_MAGIC):
-        raise ValueError(
-            f"{lines.path}: this is KenLM's binary format, not an ARPA file; read it with NGramForCausalLM.from_kenlm"
-        )
+    if lines.head().startswith(KENLM_MAGIC):
+        fix = "read it with NGramForCausalLM.from_kenlm" if lines.packing is None else "unpack it first"
+        fix = "copy the pipe to a file, which is read" if lines.size is None else fix
+        raise ValueError(f"{lines.path}: this is KenLM's binary format, not an ARPA file; {fix}")
     line = lines.take()
     if line is None:
         raise ValueError(f"{lines.path}: the file is empty; an ARPA file begins with \\data\\")
     line = line.removeprefix(_BYTE_ORDER_MARK)
-    while line == b"" or line.startswith(b"#"):
+    if line == b"iARPA":
+        rule = "the numbers of IRSTLM's iARPA format are not back-off weights"
+        raise lines.error(f"{rule}; convert the file with IRSTLM's compile-lm --text=yes")
+    while line != b"\\data\\":
+        if _COUNT_LINE.fullmatch(line):
+            raise lines.error(f"{quote(line)} stands where \\data\\ was expected; is this an ARPA file?")
         line = lines.take()
         if line is None:
-            raise lines.error(f"the file ends before \\data\\; {_CUT_OFF}")
-    if line != b"\\data\\":
-        raise lines.error(f"{quote(line)} stands where \\data\\ was expected; is this an ARPA file?")
+            raise lines.error("the file ends before a line \\data\\, where one was expected; is this an ARPA file?")
 
 
 def _take_heading(lines: ArpaLines, heading: str) -> None:
@@ -118,8 +126,8 @@ def _read_end(lines: ArpaLines) -> None:
             raise lines.error(f"{quote(line)} follows \\end\\; remove what is no part of the model")
 
 
-def _read_unigrams(lines: ArpaLines, count: int, order: int) -> tuple[dict[bytes, int], NGramTables]:
-    """Return the id of each word, as spelled in the file, and tables of order 1."""
+def _read_unigrams(lines: ArpaLines, count: int, order: int, unknown: bool) -> tuple[dict[bytes, int], NGramTables]:
+    """Return the id of each word, as spelled in the file, and tables of order 1, with ``<unk>`` if it is `unknown`."""
     first = _open_section(lines, 1)
     vocabulary: dict[bytes, int] = {}
     probs, backoffs = [_EMPTY], [_EMPTY]
@@ -128,20 +136,20 @@ def _read_unigrams(lines: ArpaLines, count: int, order: int) -> tuple[dict[bytes
         probs.append(block.probs)
         backoffs.append(block.backoffs)
     _check_words(lines, first, vocabulary)
-    unknown = [name for name in _UNKNOWN_SPELLINGS if name in vocabulary]
-    size = len(vocabulary)
-    special = {**dict.fromkeys(unknown, 0), BEGIN.encode(): size - 2, END.encode(): size - 1}
-    following = itertools.count(len(unknown))
+    has_unknown = any(name in vocabulary for name in _UNKNOWN_SPELLINGS)
+    size = len(vocabulary) + (unknown and not has_unknown)
+    special = {**dict.fromkeys(_UNKNOWN_SPELLINGS, 0), BEGIN.encode(): size - 2, END.encode(): size - 1}
+    following = itertools.count(int(unknown or has_unknown))
     for name in vocabulary:
         vocabulary[name] = special[name] if name in special else next(following)
-    ids = np.fromiter(vocabulary.values(), np.int64, size)
+    ids = np.fromiter(vocabulary.values(), np.int64, len(vocabulary))
     tables = NGramTables(size + 1, [], [np.full(size + 1, -np.inf, np.float32)], [])
     tables.log10_probs[0][ids] = np.concatenate(probs)
     tables.log10_probs[0][vocabulary[BEGIN.encode()]] = -np.inf
     if order > 1:
         tables.log10_backoffs.append(np.zeros(size + 1, np.float32))
         tables.log10_backoffs[0][ids] = np.concatenate(backoffs)
-    if unknown:
+    if has_unknown:
         vocabulary.update(dict.fromkeys(_UNKNOWN_SPELLINGS, 0))
     return vocabulary, tables
 
@@ -172,7 +180,7 @@ def _check_words(lines: ArpaLines, first: int, vocabulary: dict[bytes, int]) -> 
 
 def _words_by_id(vocabulary: dict[bytes, int], vocab_size: int) -> list[str]:
     """Return the words and ``<pad>``; empties `vocabulary`, as two copies of a large one would fill the memory."""
-    words = [PADDING] * vocab_size
+    words = [UNKNOWN, *[PADDING] * (vocab_size - 1)]
     while vocabulary:
         name, index = vocabulary.popitem()
         words[index] = UNKNOWN if name in _UNKNOWN_SPELLINGS else name.decode()

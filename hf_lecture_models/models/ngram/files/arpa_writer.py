@@ -3,40 +3,40 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, check_spellings
+from hf_lecture_models.models.ngram.files.packing import packed
 
 ROWS_PER_WRITE = 1 << 15
 
 
-def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str]) -> None:
-    """Write an ARPA file; gzip if the name ends in ``.gz``.
+def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str], unknown: bool = True) -> None:
+    """Write an ARPA file, packed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
 
     Args:
         tables: the model.
         words: by id; ``<s>`` and ``</s>`` among them, the unknown word spelled ``<unk>``; ``<pad>`` is not written.
         path: the file.
+        unknown: False: leave ``<unk>`` out if its p is 0, its weight 1, and no n-gram has it.
 
     Raises:
         OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the words are not one per id, or the format cannot hold one of them.
     """
     names = _check_names(tables.check(), words)
-    with staged_file(path) as stage, open(stage, "wb") as raw:
-        if os.fspath(path).endswith(".gz"):
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                _write(tables, names, packed)  # type: ignore[arg-type]
-        else:
-            _write(tables, names, raw)
+    left_out = [words.index(PADDING)] if PADDING in words else []
+    if not unknown and UNKNOWN in words and not _has_weight(tables, words.index(UNKNOWN)):
+        left_out.append(words.index(UNKNOWN))
+    with staged_file(path) as stage, open(stage, "wb") as raw, packed(raw, path) as file:
+        _write(tables, names, left_out, file)
 
 
 def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
@@ -58,7 +58,7 @@ def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
     return [word.encode() for word in words]
 
 
-def check_size(words: Sequence[str], vocab_size: int) -> None:
+def check_size(words: Sequence[Any], vocab_size: int) -> None:
     """Raise ValueError unless there is one word per id."""
     if len(words) != vocab_size:
         rule = f"the tokenizer has {len(words)} tokens but the model's vocab_size is {vocab_size}"
@@ -72,12 +72,16 @@ def _occurs(tables: NGramTables, word: int) -> bool:
     return last or first or bool(tables.log10_probs[0][word] > -np.inf)
 
 
-def _write(tables: NGramTables, names: list[bytes], file: BinaryIO) -> None:
-    padding = names.index(PADDING.encode()) if PADDING.encode() in names else None
-    counts = [len(names) - (padding is not None), *tables.sizes[1:]]
+def _has_weight(tables: NGramTables, word: int) -> bool:
+    return _occurs(tables, word) or any(backoffs[word] != 0 for backoffs in tables.log10_backoffs[:1])
+
+
+def _write(tables: NGramTables, names: list[bytes], left_out: list[int], file: BinaryIO) -> None:
+    counts = [len(names) - len(left_out), *tables.sizes[1:]]
     file.write(b"\\data\\\n" + b"".join(b"ngram %d=%d\n" % (n, count) for n, count in enumerate(counts, 1)))
     front = [names.index(word.encode()) for word in (UNKNOWN, BEGIN, END) if word.encode() in names]
-    unigrams = np.array([*front, *(i for i in range(len(names)) if i not in front and i != padding)])
+    others = [index for index in range(len(names)) if index not in front]
+    unigrams = np.array([index for index in (*front, *others) if index not in left_out])
     spellings = np.array(names, object)
     for n in range(1, tables.order + 1):
         file.write(b"\n\\%d-grams:\n" % n)
