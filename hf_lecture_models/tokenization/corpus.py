@@ -81,7 +81,7 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
-    Only the line's end, `\n` or `\r\n`, is removed.
+    Only the line's end, `\n` or `\r\n`, is removed; in a file without line feeds, lines end with `\r`.
 
     Args:
         keep_ends: leave the line's end where it is.
@@ -96,10 +96,33 @@ def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterato
 
 def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     """Yield the lines of a file that is open for bytes, as `read_texts` does; errors call the file `source`."""
+    for line in raw_lines(file, source):
+        yield line if keep_ends else without_end(line)
+
+
+def without_end(line: str) -> str:
+    r"""Return the line without its end.
+
+    >>> without_end("a cat \r\n")
+    'a cat '
+    """
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or gzip (`.gz`), as they are written; errors are those of `read_texts`."""
+    with _open(path) as file:
+        yield from raw_lines(file, path)
+
+
+def raw_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a file that is open for bytes, with their ends and a byte order mark.
+
+    Joined, they are the file. Errors are those of `read_texts`; they call the file `source`.
+    """
     for number, line in enumerate(_bounded_lines(file, source), start=1):
-        text = line[:-1] if line.endswith(b"\n") else line
         try:
-            yield (line if keep_ends else text[:-1] if line.endswith(b"\r\n") else text).decode()
+            yield line.decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
 
@@ -114,7 +137,10 @@ def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[b
                     f"{source}, line {number}: longer than {MAX_LINE_BYTES} bytes; give each text a line of its own, "
                     "or restore the file if it is damaged"
                 )
-            yield line
+            if number == 1 and not line.endswith(b"\n"):
+                yield from line.splitlines(keepends=True)  # a file without line feeds; bytes have no further line ends
+            else:
+                yield line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None
 
