@@ -23,6 +23,7 @@ from transformers import (
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
 from hf_lecture_models.pipelines.extractive_question_answering import OPTIONS, ExtractiveQuestionAnsweringPipeline
 from tests.tasks.small_answerer import ROWS, save_small_bert, small_bert, small_tokenizer
+from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 
 NAME: Any = "extractive-question-answering"
 INPUTS = [{"question": row["question"], "context": row["context"]} for row in ROWS]
@@ -117,6 +118,19 @@ def test_an_answer_stands_in_its_text(answer: Any) -> None:
     parts = {one["answer"] for one in answer(LONG, top_k=100000, align_to_words=False)}
     assert "Lon" in parts - whole
     assert "London" in whole
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_are_whole_words_where_the_tokenizer_adds_spaces(kind: str) -> None:
+    """Of RobBERT's kind "Ada" was "da"."""
+    context = "Ada Lovelace sleeps in Gent"
+    tokenizer = spaced_bytes(kind, [context, "who sleeps"])
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=12, hidden_dim=12, n_layers=1, n_heads=2)
+    answers = pipeline(NAME, model=DistilBertForQuestionAnswering(config), tokenizer=tokenizer)
+    found = answers(question="who sleeps", context=context, top_k=100)
+    words = context.split()
+    parts = {" ".join(words[first:last]) for first in range(5) for last in range(first + 1, 6)}
+    assert {one["answer"] for one in found} == parts
 
 
 def test_probabilities_of_one_window_sum_to_one(answer: Any) -> None:
