@@ -19,9 +19,11 @@ from transformers import (
     GPT2ForQuestionAnswering,
     pipeline,
 )
+from transformers.pipelines.pt_utils import KeyPairDataset
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
 from hf_lecture_models.pipelines.extractive_question_answering import OPTIONS, ExtractiveQuestionAnsweringPipeline
+from tests.pipelines.many_inputs import Numbered, check_forms, check_laziness
 from tests.tasks.small_answerer import ROWS, save_small_bert, small_bert, small_tokenizer
 from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 
@@ -171,6 +173,17 @@ def test_batches_give_what_single_windows_give(kind: str, side: str) -> None:
         assert answer(examples, batch_size=batch_size, handle_impossible_answer=True, top_k=3) == near(expected)
     if kind == "ours":
         assert answer(INPUTS, batch_size=4, top_k=1) == near([answer(example) for example in INPUTS])
+
+
+def test_data_sets_and_streams(answer: Any) -> None:
+    datasets = pytest.importorskip("datasets")
+    few = INPUTS[:3]
+    expected = answer(few)
+    check_forms(lambda given, **size: near(list(answer(given, **size))), few, expected)
+    check_laziness(answer, few[0])
+    assert list(answer(datasets.Dataset.from_list(few))) == near(expected)
+    pairs = KeyPairDataset(Numbered(few), "question", "context")  # type: ignore[arg-type]
+    assert list(answer(pairs)) == near(expected)
 
 
 class Questions(Dataset):
