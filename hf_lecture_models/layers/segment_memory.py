@@ -45,7 +45,7 @@ class SegmentMemory:
         positions = torch.arange(self.seq, device=device)[None]
         if self.mask is not None:
             positions = self.mask.long().cumsum(1) - 1
-        places = torch.arange(self.seq - self.keys, 0, device=device).expand(len(positions), -1)
+        places = torch.arange(self.seq - self.keys, 0, device=device).expand(positions.shape[0], -1)
         return positions[:, :, None] - torch.cat((places, positions), 1)[:, None]
 
     def allowed(self, reach: int | None = None) -> Tensor:

@@ -138,17 +138,21 @@ def read_word2vec(
                 rows.append(_finite(source, block, words))
                 block = []
         rows.append(_finite(source, block, words))
-        if doubled:
-            warnings.warn(
-                f"{path}: {len(doubled)} rows are of words that are there already, such as {doubled[0][:40]!r}; the "
-                "first vector of each word is kept",
-                stacklevel=2,
-            )
-        if source.peek(_MAX_HEADER).strip():
-            warnings.warn(
-                f"{path} has more than the {count} words of its first line; the others are left out", stacklevel=2
-            )
+        _warn_of_the_rest(source, count, doubled)
     return list(words), np.concatenate([row for row in rows if len(row)])
+
+
+def _warn_of_the_rest(source: _Bytes, count: int | None, doubled: list[str]) -> None:
+    if doubled:
+        warnings.warn(
+            f"{source.path}: {len(doubled)} rows are of words that are there already, such as {doubled[0][:40]!r}; the "
+            "first vector of each word is kept",
+            stacklevel=3,
+        )
+    if source.peek(_MAX_HEADER).strip():
+        warnings.warn(
+            f"{source.path} has more than the {count} words of its first line; the others are left out", stacklevel=3
+        )
 
 
 def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
