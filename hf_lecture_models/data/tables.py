@@ -53,7 +53,7 @@ class TextTable:
 
     Attributes:
         column_names: the names of all columns.
-        head: the line of names as it is written, "" if there is none.
+        head: the line of names as it is written, "" for a file without one.
 
     Raises:
         ValueError: the file is empty, or its first line has a name twice, or ends as no other line does; or as

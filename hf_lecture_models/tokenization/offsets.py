@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Where tokens stand in their text. This file travels with exported models."""
+"""The places of tokens in their text. This file travels with exported models."""
 
 from collections.abc import Sequence
 
