@@ -18,7 +18,7 @@ from hf_lecture_models.data.text_rows import CHUNK_ROWS, RowChunk, TextRows, bou
 from hf_lecture_models.evaluation.filtering import PerplexityLimits, fraction_threshold, text_perplexities
 from hf_lecture_models.io.files import check_writable, staged_file
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
+from hf_lecture_models.tokenization.corpus import raw_lines, read_lines
 
 _Scored = Iterable[tuple[RowChunk, np.ndarray]]
 
@@ -126,12 +126,12 @@ class _LineReader:
         self._copies: dict[str, BinaryIO] = {}
 
     def __call__(self, name: str) -> Iterator[list[str]]:
-        """Yield the lines of a file, with their ends, in lists."""
+        """Yield the lines of a file, as they are written, in lists."""
         source = "standard input" if name == "-" else name
         if name in self._copies:
             self._copies[name].seek(0)
-            return bounded_chunks(decode_lines(self._copies[name], source, keep_ends=True))
-        lines = stdin_lines(keep_ends=True) if name == "-" else read_texts(name, keep_ends=True)
+            return bounded_chunks(raw_lines(self._copies[name], source))
+        lines = stdin_lines(keep_ends=True) if name == "-" else read_lines(name)
         if self._twice and (name == "-" or not Path(name).is_file()):
             return bounded_chunks(self._copied(name, source, lines))
         return as_they_come(lines, CHUNK_ROWS) if name == "-" else bounded_chunks(lines)

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.loading import load_model, short_names
-from hf_lecture_models.tokenization.corpus import decode_lines, read_texts
+from hf_lecture_models.tokenization.corpus import decode_lines, raw_lines, read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
 # A chunk of a file holds several batches, which are sorted by length to save padding.
@@ -53,10 +53,10 @@ def _file_chunks(file: str, size: int) -> Iterator[list[str]]:
 
 
 def stdin_lines(keep_ends: bool = False) -> Iterator[str]:
-    """Yield the lines of standard input, as `read_texts` does."""
+    """Yield the lines of standard input, as `read_texts` does; with `keep_ends`, as they are written."""
     # A file object of its own: a blocked read of sys.stdin holds a lock, for which the interpreter waits at Ctrl-C.
     with open(sys.stdin.fileno(), "rb", closefd=False) as file:
-        yield from decode_lines(file, "standard input", keep_ends)
+        yield from (raw_lines if keep_ends else decode_lines)(file, "standard input")
 
 
 def as_they_come(lines: Iterator[str], most: int) -> Iterator[list[str]]:

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Write rows that `text_rows.py` has read, in their own form, with all their fields unchanged."""
+"""Write rows that `text_rows.py` has read, in their own form, as they were written."""
 
 import gzip
 from collections.abc import Callable, Iterator, Sequence
@@ -8,8 +8,10 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, TextIO
 
+from hf_lecture_models.data.tables import BYTE_ORDER_MARK
 from hf_lecture_models.data.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.tokenization.corpus import without_end
 
 # Kept rows are gathered to groups of this size, as writers of Parquet do by themselves.
 _GROUP_ROWS = 1 << 16
@@ -37,12 +39,12 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
         ValueError: the name of the file belongs to another form than the rows', or the columns of their files differ.
         OSError: as `staged_file`.
     """
+    rows.check_columns()
     form = "parquet" if rows.form == "folder" else rows.form
     if form == "parquet" and output is None:
         raise ValueError("rows of Parquet are not written as text; name a file for them: --output FILE.parquet")
     if output is None:
-        with _line_writer(rows, stream) as write:
-            yield write
+        yield _line_writer(stream)
         return
     if row_form(output, as_json) != form:
         raise ValueError(f"rows stay in their own form, {form.removeprefix('.')}; give {output} a name of that form")
@@ -51,8 +53,8 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
             with _parquet_writer(path) as write:
                 yield write
             return
-        with _open(path) as file, _line_writer(rows, file) as write:
-            yield write
+        with _open(path) as file:
+            yield _line_writer(file)
 
 
 def _open(path: Path) -> TextIO:
@@ -60,15 +62,24 @@ def _open(path: Path) -> TextIO:
     return opened(path, "wt", encoding="utf-8", newline="")
 
 
-@contextmanager
-def _line_writer(rows: TextRows, file: TextIO) -> Iterator[Write]:
-    file.write(rows.header())
+def _line_writer(file: TextIO) -> Write:
+    last: str | None = None
 
     def write(chunk: RowChunk, kept: Sequence[bool]) -> None:
-        file.writelines(compress(chunk.rows, kept))
+        nonlocal last
+        if last is None:
+            file.write(chunk.head)
+            last = chunk.head.removeprefix(BYTE_ORDER_MARK)
+        lines = list(compress(chunk.rows, kept))
+        if lines:
+            # The last line of the file before may have no end.
+            if last and without_end(last) == last:
+                file.write("\r\n" if lines[0].endswith("\r\n") else "\n")
+            last = lines[-1]
+        file.writelines(lines)
         file.flush()
 
-    yield write
+    return write
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hf_lecture_models.io.runs import log_once
-from hf_lecture_models.tokenization.corpus import MAX_LINE_BYTES, read_texts
+from hf_lecture_models.tokenization.corpus import BYTE_ORDER_MARK, MAX_LINE_BYTES, read_lines, without_end
 
 TABLE_SUFFIXES = (".tsv", ".csv")
 _FIXES = {
@@ -20,6 +20,8 @@ _FIXES = {
 
 Row = tuple[int, list[str]]
 """The number of a row's first line, and its fields."""
+WrittenRow = tuple[int, list[str], str]
+"""The same, and the row's lines as they are written."""
 
 
 def file_suffix(name: str) -> str:
@@ -50,9 +52,11 @@ class TextTable:
 
     Attributes:
         column_names: the names of all columns.
+        head: the line of names as it is written, "" for a file without one.
 
     Raises:
-        ValueError: the file is empty, or its first line has a name twice; or as `read_texts`.
+        ValueError: the file is empty, or its first line has a name twice, or ends as no other line does; or as
+            `read_texts`.
         OSError: the file cannot be read.
     """
 
@@ -60,9 +64,14 @@ class TextTable:
         self.path, self.name = path, name
         self.suffix = file_suffix(name)
         self.has_header = not header
-        _, first = next(self._records(), (0, []))
+        _, first, line = next(self._records(), (0, [], ""))
         if not first:
             raise ValueError(f"{name} is empty: there is no row in it")
+        self.head = line if self.has_header else ""
+        if self.suffix == ".tsv" and "\r" in without_end(self.head):
+            raise ValueError(
+                f"{name}, line 1: a carriage return within the names of the columns; end each line with a line feed"
+            )
         self.column_names = list(header) or first
         self.skips_malformed = self.column_names == list(malformed_header)
         for column in self.column_names:
@@ -76,12 +85,20 @@ class TextTable:
             ValueError: a row has not as many fields as the header, or is quoted wrongly; or as `read_texts`.
             OSError: as `read_texts`.
         """
+        return ((number, fields) for number, fields, _ in self.written_rows())
+
+    def written_rows(self) -> Iterator[WrittenRow]:
+        """Yield the rows, and how they are written.
+
+        Raises:
+            ValueError, OSError: as `rows`.
+        """
         width, skipped = len(self.column_names), []
-        for index, (number, fields) in enumerate(self._records()):
+        for index, (number, fields, lines) in enumerate(self._records()):
             if self.has_header and not index:
                 continue
             if len(fields) == width:
-                yield number, fields
+                yield number, fields, lines
             elif self.skips_malformed:
                 skipped.append(number)
             else:
@@ -114,23 +131,30 @@ class TextTable:
                 add(fields[place])
         return columns
 
-    def _records(self) -> Iterator[Row]:
-        return read_tab_separated(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)
+    def _records(self) -> Iterator[WrittenRow]:
+        return _tab_separated(self.path) if self.suffix == ".tsv" else _quoted(self.path, self.name)
 
 
 def read_tab_separated(path: Path) -> Iterator[Row]:
     """Yield the lines of a `.tsv` file that are not blank, the first one too, as rows of any number of fields."""
-    for number, line in enumerate(read_texts(path), start=1):
-        if line.strip(" "):
-            yield number, line.split("\t")
+    return ((number, fields) for number, fields, _ in _tab_separated(path))
 
 
-def _quoted(path: Path, name: str) -> Iterator[Row]:
+def _tab_separated(path: Path) -> Iterator[WrittenRow]:
+    for number, line in enumerate(read_lines(path), start=1):
+        text = without_end(line)
+        if text.strip(" "):
+            yield number, (text.lstrip(BYTE_ORDER_MARK) if number == 1 else text).split("\t"), line
+
+
+def _quoted(path: Path, name: str) -> Iterator[WrittenRow]:
     # The module's limit for fields holds for the whole process; here the length of lines is limited already.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    reader = csv.reader(read_texts(path, keep_ends=True), strict=True)
+    taken: list[str] = []
+    reader = csv.reader(_without_mark(read_lines(path), taken), strict=True)
     while True:
         number = reader.line_num + 1
+        taken.clear()
         try:
             fields = next(reader)
         except StopIteration:
@@ -141,7 +165,14 @@ def _quoted(path: Path, name: str) -> Iterator[Row]:
             ) from None
         # A line of one empty field in quotation marks is not blank.
         if fields and (len(fields) > 1 or not fields[0] or fields[0].strip(" ")):
-            yield number, fields
+            yield number, fields, "".join(taken)
+
+
+def _without_mark(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
+    """Yield the lines without a byte order mark, and add them to `taken` as they are."""
+    for number, line in enumerate(lines):
+        taken.append(line)
+        yield line if number else line.lstrip(BYTE_ORDER_MARK)
 
 
 def _counted(number: int, noun: str) -> str:

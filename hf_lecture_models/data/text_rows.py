@@ -4,8 +4,6 @@
 `row_writer.py` writes them again as they were.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 
 from hf_lecture_models.data.dataset_loading import folder_errors, import_datasets, load_folder
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix
+from hf_lecture_models.tokenization.corpus import BYTE_ORDER_MARK, without_end
 
 CHUNK_ROWS = 4096
 """The most rows of a chunk."""
@@ -32,11 +31,13 @@ class RowChunk:
         texts: the text of each row; None where the field is null or missing.
         rows: the rows as they are written: lines with their ends, or a `pyarrow.Table`.
         source: the name of the file.
+        head: what stands before the rows, in a file's first chunk: a byte order mark, a table's line of names.
     """
 
     texts: list[str | None]
     rows: Any
     source: str
+    head: str = ""
 
 
 def row_form(name: str, as_json: bool = False) -> str:
@@ -112,36 +113,35 @@ class TextRows:
                 chunks = (RowChunk(_arrow_texts(table, name, self.column), table, name) for table in tables)
             yield from chunks
 
-    def header(self) -> str:
-        """Return the line of names above the rows of a table, "" for other forms.
+    def check_columns(self) -> None:
+        """Raise an error if tables have different columns.
 
         Raises:
-            ValueError: the tables have different names.
+            ValueError: the names in the first lines differ; or as `TextTable`.
         """
-        if self.form not in TABLE_SUFFIXES:
-            return ""
-        columns = {name: TextTable(_regular_file(name), name).column_names for name in self.names}
-        first = columns[self.names[0]]
-        for name, others in columns.items():
-            if others != first:
-                raise ValueError(f"{name} has other columns than {self.names[0]}; filter them one by one")
-        return _table_line(first, self.form)
+        if self.form in TABLE_SUFFIXES:
+            columns = {name: TextTable(_regular_file(name), name).column_names for name in self.names}
+            for name, others in columns.items():
+                if others != columns[self.names[0]]:
+                    raise ValueError(f"{name} has other columns than {self.names[0]}; filter them one by one")
 
 
 def _plain_rows(name: str, chunks: Iterable[list[str]]) -> Iterator[RowChunk]:
-    for lines in chunks:
-        yield RowChunk([line.removesuffix("\n").removesuffix("\r") for line in lines], _with_ends(lines), name)
+    for mark, lines in _without_mark(chunks):
+        yield RowChunk(list(map(without_end, lines)), lines, name, mark)
 
 
-def _with_ends(lines: list[str]) -> list[str]:
-    # The last line of a file may have no end, and another file may follow.
-    return [line if line.endswith("\n") else f"{line}\n" for line in lines]
+def _without_mark(chunks: Iterable[list[str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines without the byte order mark at their beginning, and this mark with the first ones."""
+    for number, (line, *others) in enumerate(chunks):
+        text = line if number else line.lstrip(BYTE_ORDER_MARK)
+        yield line.removesuffix(text), [*filter(None, [text]), *others]
 
 
 def _json_rows(name: str, chunks: Iterable[list[str]], column: str) -> Iterator[RowChunk]:
     """Yield the rows of JSON lines; blank lines are left out."""
     source, number, fields = "standard input" if name == "-" else name, 0, dict[str, None]()
-    for lines in chunks:
+    for mark, lines in _without_mark(chunks):
         texts, rows = [], []
         for line in lines:
             number += 1
@@ -151,7 +151,7 @@ def _json_rows(name: str, chunks: Iterable[list[str]], column: str) -> Iterator[
             fields |= dict.fromkeys(row)
             texts.append(_checked_text(row.get(column), f"{source}, line {number}", column))
             rows.append(line)
-        yield RowChunk(texts, _with_ends(rows), name)
+        yield RowChunk(texts, rows, name, mark)
     if fields and column not in fields:
         raise _no_column(source, column, fields)
 
@@ -183,17 +183,10 @@ def _table_rows(name: str, column: str) -> Iterator[RowChunk]:
     if column not in table.column_names:
         raise _no_column(name, column, table.column_names)
     place = table.column_names.index(column)
-    rows = (fields for _, fields in table.rows())
-    for chunk in bounded_chunks(rows, lambda fields: sum(map(len, fields))):
-        yield RowChunk([row[place] for row in chunk], [_table_line(row, table.suffix) for row in chunk], name)
-
-
-def _table_line(fields: Sequence[str], suffix: str) -> str:
-    if suffix == ".tsv":
-        return "\t".join(fields) + "\n"
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(fields)
-    return line.getvalue()
+    yield RowChunk([], [], name, table.head)
+    rows = ((fields[place], lines) for _, fields, lines in table.written_rows())
+    for chunk in bounded_chunks(rows, lambda row: len(row[1])):
+        yield RowChunk([text for text, _ in chunk], [lines for _, lines in chunk], name)
 
 
 def bounded_chunks(items: Iterable[Any], size: Callable[[Any], int] = len) -> Iterator[list[Any]]:

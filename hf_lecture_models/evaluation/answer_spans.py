@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.tokenization.offsets import whole_offsets
 
 # Questions in one call of the tokenizer; the Rust library holds a hundred bytes or more per token until it returns.
 _CHUNK = 256
@@ -147,15 +148,16 @@ def _encoded(
             verbose=False,
         )
         for index, row in enumerate(encoded["overflow_to_sample_mapping"]):
-            yield begin + row, _window(tokenizer, encoded, index, text=1 if question_first else 0)
+            yield begin + row, _window(tokenizer, encoded, index, pairs[begin + row][1], int(question_first))
 
 
-def _window(tokenizer: Any, encoded: Any, index: int, text: int) -> Window:
-    own = [place for place, sequence in enumerate(encoded.sequence_ids(index)) if sequence == text]
+def _window(tokenizer: Any, encoded: Any, index: int, text: str, side: int) -> Window:
+    own = [place for place, sequence in enumerate(encoded.sequence_ids(index)) if sequence == side]
     first, stop = (own[0], own[-1] + 1) if own else (0, 0)
     names = [name for name in encoded if name not in ("overflow_to_sample_mapping", "offset_mapping")]
     inputs = {name: np.array(encoded[name][index], dtype=np.int32) for name in names}
-    offsets = np.array(encoded["offset_mapping"][index][first:stop], dtype=np.int32).reshape(-1, 2)
+    places = whole_offsets(text, encoded.tokens(index)[first:stop], encoded["offset_mapping"][index][first:stop])
+    offsets = np.array(places, dtype=np.int32).reshape(-1, 2)
     # A token outside of words has None, which becomes nan: it is equal to no other token's.
     words = np.array(encoded.word_ids(index)[first:stop], dtype=np.float32)
     return Window(inputs, first, offsets, words, _no_answer_token(tokenizer, inputs["input_ids"]))

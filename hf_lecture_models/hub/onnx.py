@@ -6,6 +6,7 @@ import inspect
 import logging
 import math
 import os
+import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,8 +87,10 @@ class _Tensors(nn.Module):
         return ids.scatter(-1, (first + last + 1) // 2, delim)
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
-        """Return inputs to trace the model with."""
-        first, *others = self.example(2, 5)
+        """Return inputs to trace the model with, in more than one block where attention is computed in blocks."""
+        config = self.model.config
+        block = max(getattr(config, name, 0) for name in ("window_size", "block_size"))
+        first, *others = self.example(2, min(max(5, block + 1), input_limit(self.model) or sys.maxsize))
         return (first, *map(torch.ones_like, others))
 
     def _outputs(self, *tensors: Tensor | None) -> dict[str, Tensor]:
@@ -126,7 +129,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
     model that reads them; for multiple choice each is (batch, choices, seq). A model of images reads `pixel_values`
     (batch, channels, height, width), float32, of its own size. Outputs are the model's own, by name (`logits`,
     `start_logits`, `last_hidden_state`); the adaptive softmax gives log-probabilities. Where onnxruntime is installed,
-    the file is run at three other shapes, with padding, before it gets its name.
+    the file is run at four other shapes, with padding, before it gets its name.
 
     Args:
         model: a model that reads one text or pair, or images, ours or transformers', but not an n-gram.
@@ -137,8 +140,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> float | None:
 
     Raises:
         ImportError: onnx or onnxscript is not installed.
-        ValueError: a model of counts, or with a decoder beside an encoder; one of over 2 GiB; or the file gives other
-            outputs than the model.
+        ValueError: a model of counts, or with a decoder beside an encoder; one of over 2 GiB; one that torch cannot
+            write; or the file gives other outputs than the model.
         OSError: the file cannot be written.
     """
     _refuse(model)
@@ -186,9 +189,16 @@ def _export(tensors: _Tensors, path: Path) -> None:
     example = tensors.unpadded_example()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            tensors, example, dynamo=True, dynamic_shapes=shapes, output_names=tensors.outputs, verbose=False
-        )
+        try:
+            program = torch.onnx.export(
+                tensors, example, dynamo=True, dynamic_shapes=shapes, output_names=tensors.outputs, verbose=False
+            )
+        except torch.onnx.OnnxExporterError as error:
+            reason = str(error.__cause__ or error).strip().partition("\n")[0]
+            raise ValueError(
+                f"{type(tensors.model).__name__} cannot be written as ONNX by torch {torch.__version__} ({reason}); "
+                "use the model itself, or `hf-lecture publish` for a folder that runs without this package"
+            ) from error
     assert program is not None
     program.save(str(path), external_data=False)
 
@@ -199,8 +209,11 @@ def _largest_differences(tensors: _Tensors, path: Path) -> dict[str, float]:
 
     session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
     largest = dict.fromkeys(tensors.outputs, torch.zeros(()))
-    longest = input_limit(tensors.model) or 19
-    for rows, length in ((1, tensors.shortest), (3, min(7, longest)), (4, min(19, longest))):
+    longest = input_limit(tensors.model) or sys.maxsize
+    # The last one is longer than the blocks in which some models compute.
+    long = 65 + 2 * tensors.unpadded_example()[0].shape[-1]
+    for rows, length in ((1, tensors.shortest), (3, 7), (4, 19), (2, long)):
+        length = min(length, longest)
         given = tensors.example(rows, length)
         found = session.run(None, {name: value.numpy() for name, value in zip(tensors.inputs, given, strict=True)})
         with torch.no_grad():

@@ -46,7 +46,9 @@ class Rows(NamedTuple):
         positions = (seen[:, None] + mask.long().cumsum(1) - 1).clamp(min=0)
         if not padded:
             return cls(seen, mask, positions, None, None)
-        order = (~mask).long().argsort(dim=1, stable=True)
+        # All keys differ, so the order is that of a stable sort, which ONNX does not have.
+        steps, seq = torch.arange(mask.shape[1], device=mask.device), mask.shape[1]
+        order = torch.where(mask, steps, seq + steps).argsort(dim=1)
         return cls(seen, mask.gather(1, order), positions, order, order.argsort(dim=1))
 
     @property
@@ -135,9 +137,10 @@ def softmax_over(q: Tensor, parts: Sequence[Part], scaling: float) -> Tensor:
 
 def blocks_of(tensor: Tensor, size: int) -> Tensor:
     """Cut (batch, heads, seq, ...) into blocks, (batch, heads, blocks, size, ...); the last is filled up with zeros."""
-    missing = -tensor.shape[2] % size
-    filled = F.pad(tensor, (0, 0) * (tensor.dim() - 3) + (0, missing))
-    return filled.unflatten(2, (-1, size))
+    # In this form `torch.export` finds that the lengths agree, for any length.
+    seq, blocks = tensor.shape[2], (tensor.shape[2] + size - 1) // size
+    filled = F.pad(tensor, (0, 0) * (tensor.dim() - 3) + (0, blocks * size - seq))
+    return filled.unflatten(2, (blocks, size))
 
 
 def neighbouring(blocks: Tensor, count: int) -> Tensor:

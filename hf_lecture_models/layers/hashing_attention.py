@@ -20,7 +20,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.layers.drawn_buffers import DrawnBuffers
-from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows, appended, neighbouring
+from hf_lecture_models.layers.efficient_attention import (
+    EfficientAttention,
+    Rows,
+    appended,
+    blocks_of,
+    neighbouring,
+)
 from hf_lecture_models.layers.recurrent_cache import State
 
 _SELF = -5e4
@@ -107,12 +113,14 @@ class BidirectionalHashingAttention(HashingAttention):
         """Return o_i of each head, (batch, heads, seq, head_dim)."""
         x, k, v = self.vectors(hidden)
         seq = x.shape[2]
-        missing = -seq % self.chunk_size
+        missing = (seq + self.chunk_size - 1) // self.chunk_size * self.chunk_size - seq
         # Padding has a bucket of its own, sorted to the end.
         buckets = self.buckets(k).masked_fill(~rows.real[:, None, None], self.num_buckets)
         buckets = F.pad(buckets, (0, missing), value=self.num_buckets)
         x, k, v = (F.pad(tensor, (0, 0, 0, missing)) for tensor in (x, k, v))
-        order = buckets.argsort(dim=-1, stable=True)  # (batch, heads, hashes, seq)
+        # All keys differ, so the order is that of a stable sort, which ONNX does not have.
+        steps, length = torch.arange(buckets.shape[-1], device=x.device), buckets.shape[-1]
+        order = (buckets * length + steps).argsort(dim=-1)  # (batch, heads, hashes, seq)
         rank = order.argsort(dim=-1)
         labels = torch.stack((buckets, rank // self.chunk_size), dim=-1).transpose(2, 3)
         outputs, totals = [], []
@@ -134,7 +142,7 @@ class BidirectionalHashingAttention(HashingAttention):
             order: (batch, heads, seq), the token at each place of the sorted text.
             number: the round.
         """
-        x, k, v, ours = (_taken(tensor, order).unflatten(2, (-1, self.chunk_size)) for tensor in (x, k, v, labels))
+        x, k, v, ours = (blocks_of(_taken(tensor, order), self.chunk_size) for tensor in (x, k, v, labels))
         k, v, theirs = _with_sides(k, 0), _with_sides(v, 0), _with_sides(ours, -1)
         rounds = [
             (ours[..., r, 0, None] == theirs[..., None, :, r, 0])

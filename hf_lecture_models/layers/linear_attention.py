@@ -77,7 +77,9 @@ class CausalSums(FeatureAttention):
         if state is not None:
             sums, largest = state[:2]
         outputs = []
-        for f_q, f_k, s, v in zip(*(term.split(CHUNK, dim=2) for term in terms), strict=True):
+        # An exported program has no loop over a number of chunks that depends on the text: it computes all scores.
+        chunks = [terms] if torch.compiler.is_exporting() else zip(*(t.split(CHUNK, dim=2) for t in terms), strict=True)
+        for f_q, f_k, s, v in chunks:
             output, sums, largest = chunk_sums(f_q, f_k, s, v, sums, largest)
             outputs.append(output)
         return torch.cat(outputs, dim=2).to(hidden.dtype), (sums, largest, rows.seen + rows.counts)
@@ -99,8 +101,12 @@ def chunk_sums(
         sums: (batch, heads, features, head_dim + 1), [S z] exp(-m) before the chunk.
         largest: (batch, heads, 1), m before the chunk.
     """
-    highest = torch.maximum(s.cummax(-1).values, largest)  # m_i
     later = torch.ones(s.shape[-1], s.shape[-1], dtype=torch.bool, device=s.device).triu(1)
+    if torch.compiler.is_exporting():  # ONNX does not have cummax
+        running = s[..., None, :].masked_fill(later, _LOWEST).amax(-1)
+    else:
+        running = s.cummax(-1).values
+    highest = torch.maximum(running, largest)  # m_i
     weights = (s[..., None, :] - highest[..., None]).masked_fill(later, _LOWEST).exp()
     output = ((f_q @ f_k.transpose(-1, -2)) * weights) @ v
     output = output + (largest - highest).exp()[..., None] * (f_q @ sums)

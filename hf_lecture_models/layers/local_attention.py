@@ -111,7 +111,9 @@ class CausalLocalAttention(LocalAttention):
     def parts(self, k: Tensor, v: Tensor, rows: Rows) -> list[Part]:
         """Return what the queries, in blocks, see in their windows; k and v begin with those of w tokens before."""
         w = self.window_size
-        keys, values = (neighbouring(blocks_of(x, w), 2) for x in (k, v))
+        # The w tokens before are a block, so an exported program sees that there are as many blocks as of queries.
+        blocks = (torch.cat((x[:, :, None, :w], blocks_of(x[:, :, w:], w)), dim=2) for x in (k, v))
+        keys, values = (neighbouring(x, 2) for x in blocks)
         query, slot = torch.arange(w, device=k.device)[:, None], torch.arange(2 * w, device=k.device)
         in_window = (query <= slot) & (slot <= query + w)
         # The first slot of each block is that many tokens after the beginning of the text, or before it.

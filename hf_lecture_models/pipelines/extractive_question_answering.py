@@ -15,6 +15,7 @@ from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.evaluation.answer_spans import batch_windows, cut_windows, input_names
 from hf_lecture_models.evaluation.answers import AnswerSettings, find_prediction
 from hf_lecture_models.io.task_file import saved_settings
+from hf_lecture_models.pipelines.streams import Answers, each_input
 
 TASK = "extractive-question-answering"
 # The options of a call with their defaults, as in transformers 4; the settings in a model's task.json override them.
@@ -34,7 +35,7 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
 
         answer = pipeline("extractive-question-answering", model=folder)
         answer(question="Who sleeps?", context="The cat sleeps.")    # {"score", "start", "end", "answer"}
-        answer([{"question": ..., "context": ...}, ...])             # a list; a generator gives an iterator
+        answer([{"question": ..., "context": ...}, ...])             # a list; a generator or data set gives an iterator
         answer(question=["Who sleeps?", "Where?"], context="The cat sleeps on the mat.")
 
     `answer` is `context[start:end]`. `score` is its probability in the window where it is greatest: the product of the
@@ -83,6 +84,8 @@ class ExtractiveQuestionAnsweringPipeline(ChunkPipeline):
             inputs = _as_inputs(question, context)
         if isinstance(inputs, tuple):
             inputs = list(inputs)
+        elif not isinstance(inputs, list) and (each := each_input(inputs)) is not None:
+            return Answers(inputs, iter(super().__call__((example for example in each), **kwargs)), 1, list)
         return [] if inputs == [] else super().__call__(inputs, **kwargs)
 
     def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -166,6 +169,8 @@ def _as_inputs(question: Any, context: Any) -> Any:
 
 
 def _checked(example: Any) -> tuple[str, str]:
+    if isinstance(example, dict) and example.keys() == {"text", "text_pair"}:  # of transformers' KeyPairDataset
+        example = {"question": example["text"], "context": example["text_pair"]}
     if not isinstance(example, dict) or not {"question", "context"} <= example.keys():
         shown = ", ".join(map(str, example)) if isinstance(example, dict) else type(example).__name__
         raise TypeError(f"{TASK} takes dicts of question and context, not {shown or 'an empty dict'}")

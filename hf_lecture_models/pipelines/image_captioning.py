@@ -6,8 +6,7 @@ with exported models.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from transformers.pipelines import Pipeline
 
 from hf_lecture_models.base.pillow_images import open_input
 from hf_lecture_models.evaluation.captions import Caption, caption_pixels
+from hf_lecture_models.pipelines.streams import Answers, each_input
 
 TASK = "image-captioning"
 _BATCH_SIZE = 64
@@ -27,6 +27,7 @@ class ImageCaptioningPipeline(Pipeline):
         captioner = pipeline("image-captioning", model=folder)
         captioner("shirt.png")                                # {"generated_text": "a dark shirt ..."}
         captioner([image, "shoe.png"], batch_size=8)          # a list
+        captioner(KeyDataset(dataset, "image"))               # an iterator, which reads as many images as it describes
         captioner(image, num_beams=3, num_return_sequences=3)     # a list, best first, each with a score
 
     An image is a path, an address, bytes, a Pillow image or an array, as for `open_image`. Options, at construction or
@@ -60,7 +61,7 @@ class ImageCaptioningPipeline(Pipeline):
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any
     ) -> Any:
-        """Write a caption of an image, or of each of several; a generator or a data set gives an iterator."""
+        """Write a caption of an image, or of each of several; a generator or a data set of images gives an iterator."""
         size = self._batch_size or _BATCH_SIZE if batch_size is None else batch_size
         if size < 1:
             raise ValueError(f"batch_size is {size}; it must be an integer of at least 1")
@@ -69,13 +70,14 @@ class ImageCaptioningPipeline(Pipeline):
         def run(images: list[Any]) -> list[Any]:
             return self.postprocess(self.forward(self.preprocess(images), **options)) if images else []
 
-        if isinstance(inputs, _ONE_IMAGE) or hasattr(inputs, "convert") or hasattr(inputs, "shape"):
+        # Tables of rows have a shape, too.
+        if isinstance(inputs, _ONE_IMAGE) or hasattr(inputs, "convert") or hasattr(inputs, "dtype"):
             return run([inputs])[0]
         if isinstance(inputs, list | tuple):
             return run(list(inputs))
-        if not isinstance(inputs, Iterable):
+        if (each := each_input(inputs)) is None:
             raise TypeError(f"{TASK} takes an image or several, not {type(inputs).__name__}")
-        return (result for chunk in _chunks(inputs, size) for result in run(chunk))
+        return Answers(inputs, each, size, run)
 
     def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         return {}, options, {}
@@ -97,9 +99,3 @@ class ImageCaptioningPipeline(Pipeline):
 
 def _entry(one: Caption) -> dict[str, Any]:
     return {"generated_text": one.text} | ({} if one.score is None else {"score": one.score})
-
-
-def _chunks(images: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    rest = iter(images)
-    while chunk := list(islice(rest, size)):
-        yield chunk

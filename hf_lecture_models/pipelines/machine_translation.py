@@ -4,14 +4,13 @@
 transformers 4 had it as `translation`; transformers 5 has none. This file travels with exported models.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from transformers.pipelines import Pipeline
 
 from hf_lecture_models.evaluation.alignment import align
 from hf_lecture_models.evaluation.translation import Translation, translate_n_best
+from hf_lecture_models.pipelines.streams import Answers, each_input
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 TASK = "machine-translation"
@@ -24,6 +23,7 @@ class MachineTranslationPipeline(Pipeline):
         translator = pipeline("machine-translation", model=folder)
         translator("Je suis étudiant")                        # {"translation_text": "I am a student"}
         translator(["Je suis étudiant", "Il dort"], batch_size=8)
+        translator(KeyDataset(dataset, "source"))             # an iterator, which reads as many texts as it translates
         translator("Je suis étudiant", alignment=True)        # also {"alignment": ...}
         translator("Je suis étudiant", num_beams=5, num_return_sequences=5)     # a list, best first
 
@@ -66,7 +66,7 @@ class MachineTranslationPipeline(Pipeline):
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, **kwargs: Any
     ) -> Any:
-        """Translate a text, or each of several; a generator or a data set gives an iterator."""
+        """Translate a text, or each of several; a generator or a data set of texts gives an iterator."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         size = _checked_size(batch_size if batch_size is not None else self._batch_size)
         options = {**self._forward_params, **forward, "batch_size": size}
@@ -80,9 +80,9 @@ class MachineTranslationPipeline(Pipeline):
             return run([inputs])[0]
         if isinstance(inputs, list | tuple):
             return run(list(inputs))
-        if not isinstance(inputs, Iterable):
+        if (each := each_input(inputs)) is None:
             raise TypeError(f"{TASK} takes a text or several, not {type(inputs).__name__}")
-        return (result for chunk in _chunks(inputs, size) for result in run(chunk))
+        return Answers(inputs, each, size, run)
 
     def _sanitize_parameters(
         self, alignment: bool | None = None, **options: Any
@@ -122,9 +122,3 @@ def _checked_size(batch_size: int | None) -> int:
     if not isinstance(batch_size, int) or batch_size < 1:
         raise ValueError(f"batch_size is {batch_size!r}; it must be an integer of at least 1")
     return batch_size
-
-
-def _chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    rest = iter(texts)
-    while chunk := list(islice(rest, size)):
-        yield chunk

@@ -6,13 +6,16 @@ This file travels alone with exported language models. Where the package is inst
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, islice
 from typing import Any
 
 import torch
 from transformers.pipelines import Pipeline
+
+from hf_lecture_models.pipelines.streams import Answers, each_input
 
 TASK = "sentence-ranking"
 PROBABILITIES = ("terminated", "prefix")
@@ -100,6 +103,7 @@ class SentenceRankingPipeline(Pipeline):
         rank = pipeline("sentence-ranking", model=folder)
         rank(["A", "B"])             # [{"index", "sequence", "log_prob", "log_prob_per_token"}, ...]
         rank([["A", "B"], ["C"]])    # many groups: a list of rankings
+        rank(KeyPairDataset(dataset, "good", "bad"))    # an iterator, which reads as many groups as it ranks
 
     >>> from transformers import pipeline
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -116,13 +120,13 @@ class SentenceRankingPipeline(Pipeline):
 
     - `probability`: "terminated" (default; the sentence ends here) or "prefix" (it may go on);
     - `return_tokens`: add `tokens`, a list of {"token", "id", "log_prob"};
-    - `batch_size`: sentences per batch (64);
+    - `batch_size`: sentences per batch, and groups of a generator or data set that are read together (64);
     - `scores` (per call), `weight`, `length_bonus` (0): for the n-best list of a recogniser, with its `scores`, nested
       as the sentences are. Sentences are ranked by `total`, score + weight * log_prob + length_bonus * words; each
       entry has its `score` and `total` too.
 
     Raises:
-        TypeError: the input is neither a list of str nor a list of lists of str, or an option is unknown.
+        TypeError: the input is neither some sentences (str) nor some lists of sentences, or an option is unknown.
         ValueError: an option has a wrong value, `scores` do not fit the sentences, or one of `scores` and `weight`
             comes without the other.
     """
@@ -136,15 +140,28 @@ class SentenceRankingPipeline(Pipeline):
     def __call__(  # type: ignore[override]
         self, inputs: Any, batch_size: int | None = None, scores: Any = None, **kwargs: Any
     ) -> Any:
-        """Rank one group of sentences, or each of a list of groups."""
+        """Rank one group of sentences, or each of several; a generator or a data set of groups gives an iterator."""
+        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
+        size = self._checked(batch_size)
+        forward = {"batch_size": size, **self._forward_params, **forward}
+        preprocess, postprocess = {**self._preprocess_params, **preprocess}, {**self._postprocess_params, **postprocess}
+
+        def run(groups: list[list[str]], outside: list[list[float]] | None) -> list[Any]:
+            # All groups go through the model together, each distinct sentence once.
+            outputs = self.forward(self.preprocess(groups, **preprocess), **forward)
+            return self.postprocess({"groups": groups, "outside": outside, **outputs}, **postprocess)
+
+        each = None if isinstance(inputs, list | tuple) else each_input(inputs)
+        if each is not None:
+            first = list(islice(each, 1))
+            each = chain(first, each)
+            if first and not isinstance(first[0], str):
+                numbers = None if scores is None else iter(scores)
+                return Answers(inputs, each, size, lambda some: run(*_as_part(some, numbers)))
+            inputs = list(each)
         groups = _as_groups(inputs)
         outside = None if scores is None else _as_scores(scores if _is_nested(inputs) else [scores], groups)
-        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
-        forward = {"batch_size": self._checked(batch_size), **self._forward_params, **forward}
-        # All groups go through the model together, each distinct sentence once.
-        encoded = self.preprocess(groups, **self._preprocess_params, **preprocess)
-        outputs = {"groups": groups, "outside": outside, **self.forward(encoded, **forward)}
-        rankings = self.postprocess(outputs, **{**self._postprocess_params, **postprocess})
+        rankings = run(groups, outside)
         return rankings if _is_nested(inputs) else rankings[0]
 
     def _checked(self, batch_size: int | None) -> int:
@@ -246,6 +263,14 @@ def _as_scores(scores: Any, groups: list[list[str]]) -> list[list[float]]:
     if [len(group) for group in numbers] != [len(group) for group in groups]:
         raise ValueError(f"scores of {TASK} must be as many as the sentences, one for each")
     return numbers
+
+
+def _as_part(some: list[Any], scores: Iterator[Any] | None) -> tuple[list[list[str]], list[list[float]] | None]:
+    """Return the next groups of a stream, and their scores; a pair of transformers' `KeyPairDataset` is a group."""
+    pair = {"text", "text_pair"}
+    nested = [[*item.values()] if isinstance(item, dict) and item.keys() == pair else item for item in some]
+    groups = _as_groups(nested)
+    return groups, None if scores is None else _as_scores(islice(scores, len(groups)), groups)
 
 
 def _is_nested(inputs: Any) -> bool:

@@ -23,6 +23,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.evaluation.entities import OUTSIDE, UNREAD, tag_words
 from hf_lecture_models.tasks.inputs import Example, encode_inputs, model_inputs
+from hf_lecture_models.tokenization.offsets import whole_offsets
 from hf_lecture_models.trainer.batches import Batch
 
 _EVALUATION_BATCH = 64
@@ -64,7 +65,11 @@ def encode_sentences(model: Any, tokenizer: Any, data: Rows, max_length: int | N
     texts = [" ".join(words) for words in data.columns["tokens"]]
     encoded = encode_inputs(model, tokenizer, data, texts, max_length=max_length, return_offsets_mapping=True)
     inputs = model_inputs(model, encoded)
-    rows = zip(data.columns["tokens"], encoded["offset_mapping"], inputs, strict=True)
+    places = [
+        whole_offsets(text, encoded.tokens(row), offsets)
+        for row, (text, offsets) in enumerate(zip(texts, encoded["offset_mapping"], strict=True))
+    ]
+    rows = zip(data.columns["tokens"], places, inputs, strict=True)
     return [Sentence(own, *place_tokens(words, offsets)) for words, offsets, own in rows]
 
 

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
-_BYTE_ORDER_MARKS = re.compile(rb"\A(?:\xef\xbb\xbf)+")
+BYTE_ORDER_MARK = "\ufeff"
 
 # They encode each distinct word, or what is encoded alone in its place, once.
 _BY_WORDS = (BpeTokenizer, CharTokenizer, UnigramTokenizer, WordPieceTokenizer)
@@ -98,7 +97,8 @@ def encode_training_texts(
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
 
-    Only the line's end, `\n` or `\r\n`, and a byte order mark before the first line are removed.
+    Only the line's end, `\n` or `\r\n`, and a byte order mark before the first line are removed; in a file without line
+    feeds, lines end with `\r`.
 
     Args:
         keep_ends: leave the line's end where it is.
@@ -122,10 +122,35 @@ def read_training_lines(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def decode_lines(file: BinaryIO, source: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
     """Yield the lines of a file that is open for bytes, as `read_texts` does; errors call the file `source`."""
+    for number, line in enumerate(raw_lines(file, source)):
+        text = line if number else line.lstrip(BYTE_ORDER_MARK)
+        if text:
+            yield text if keep_ends else without_end(text)
+
+
+def without_end(line: str) -> str:
+    r"""Return the line without its end.
+
+    >>> without_end("a cat \r\n")
+    'a cat '
+    """
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or gzip (`.gz`), as they are written; errors are those of `read_texts`."""
+    with _open(path) as file:
+        yield from raw_lines(file, path)
+
+
+def raw_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the lines of a file that is open for bytes, with their ends and a byte order mark.
+
+    Joined, they are the file. Errors are those of `read_texts`; they call the file `source`.
+    """
     for number, line in enumerate(_bounded_lines(file, source), start=1):
-        text = line[:-1] if line.endswith(b"\n") else line
         try:
-            yield (line if keep_ends else text[:-1] if line.endswith(b"\r\n") else text).decode()
+            yield line.decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
 
@@ -140,9 +165,9 @@ def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[b
                     f"{source}, line {number}: longer than {MAX_LINE_BYTES} bytes; give each text a line of its own, "
                     "or restore the file if it is damaged"
                 )
-            if number == 1:
-                line = _BYTE_ORDER_MARKS.sub(b"", line)
-            if line:
+            if number == 1 and not line.endswith(b"\n"):
+                yield from line.splitlines(keepends=True)  # a file without line feeds; bytes have no further line ends
+            else:
                 yield line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None

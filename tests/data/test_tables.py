@@ -114,3 +114,17 @@ def test_runs_on_numbers_of_tables_go_on() -> None:
         assert checksums(list(texts), "a.tsv") == checksums(list(numbers), "a.jsonl")
         assert checksums(list(texts), "a.jsonl") != checksums(list(numbers), "a.jsonl")
     assert len({checksums(labels, "a.csv") for labels in (["01", "1"], ["1", "01"], ["1", "1"], ["01", "01"])}) == 4
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_lines_that_end_with_carriage_returns_alone_are_lines(tmp_path: Path, name: str) -> None:
+    """The whole table was its line of names, and had no row."""
+    between = "\t,"[name == "a.csv"]
+    text = "id,text,label\r1,a cat,x\r\r2,a dog,y\r".replace(",", between)
+    for written in (text, text.removesuffix("\r"), text.replace("\r", "\n"), text.replace("\r", "\r\n")):
+        assert records(write(tmp_path / name, written)) == [["1", "a cat", "x"], ["2", "a dog", "y"]]
+
+
+def test_lines_of_texts_may_end_with_carriage_returns_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "a cat\r\ra dog\r")
+    assert read_part_texts(TextsRecipe(train_files=[path]), "train") == ["a cat", "", "a dog"]

@@ -20,6 +20,7 @@ from hf_lecture_models.evaluation.answer_spans import (
 )
 from hf_lecture_models.tasks.factories import make_tokenizer
 from tests.tasks.small_answerer import ROWS, small_tokenizer
+from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 
 # One character that is several bytes, and one that is two in UTF-16.
 TEXT = "The Élan cat — sleeps, on a mat in New York. \U0001f600 It reads  naïve books at night."
@@ -93,6 +94,34 @@ def test_answers_are_where_they_are_with_any_tokenizer(tokenizer: Any, side: str
                 # Some tokens hold a full stop too.
                 assert text.removesuffix(".") == answer.removesuffix(".")
             assert found, (answer, length)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_no_answer_lacks_its_first_letter(kind: str, side: str) -> None:
+    """RobBERT's tokenizer says that the text's first word begins at 1, others say it of words after a mask or of all.
+
+    The right offsets are those of the word in the text, also of a word of one letter, which had no token.
+    """
+    text = "A Jan slaapt<mask>Élan slaapt (in Gent)."
+    tokenizer = spaced_bytes(kind, [text, text, "wie slaapt"])
+    tokenizer.padding_side = side
+    words = ["A", "Jan", "slaapt", "<mask>", "Élan", "in", "Gent", "A Jan", "Élan slaapt", "Gent)."]
+    for length in (400, 14):
+        (windows,) = cut_windows(tokenizer, ["wie"], [text], length, doc_stride=4)
+        for answer in words:
+            start = text.index(answer)
+            places = answer_tokens(windows, start, start + len(answer))
+            own = [(w, place) for w, place in zip(windows, places, strict=True) if place[0] != w.no_answer]
+            assert own or length < 400, answer
+            for window, (first, last) in own:
+                scores = np.full((2, len(window)), -9.0)
+                scores[0, first] = scores[1, last] = 1.0
+                for aligned in (False, True):
+                    (best,) = find_answers(window, text, *scores, max_length=40, align_to_words=aligned)
+                    assert text[best.start : best.end].startswith(answer)
+                    assert text[best.start : best.end].rstrip(").") == answer.rstrip(").")
+    assert len(windows) > 1
 
 
 def test_an_answer_that_is_cut_is_none() -> None:

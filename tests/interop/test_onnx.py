@@ -48,7 +48,33 @@ ELMO = {"vocab_size": 262, "max_characters_per_token": 9, "char_embedding_size":
 ELMO |= {"hidden_size": 7, "projection_size": 4, "num_words": 11, "word_vector_size": 5, "task_hidden_size": 6, **ONE}
 GPT1 = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2, "extract_token_id": 1, "delim_token_id": 3, **ONE}
 PAIRS = {"pooling": "max", "bidirectional": True, "pair_combination": "infersent"}
+XL = {"hidden_size": 8, "num_attention_heads": 2, "mem_len": 4, "cutoffs": [5, 10], "div_val": 2, **ONE}
+
+
+def efficient(kind: str, head: str = "MaskedLM") -> Build:
+    """Windows and blocks are longer than some texts and shorter than others."""
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_random_features": 6, "projected_length": 8}
+    sizes |= {"window_size": 8, "block_size": 6, "num_random_blocks": 1, "max_position_embeddings": 80}
+    fields = {"attention_kind": kind, "bidirectional": head == "MaskedLM", **sizes, **ONE}
+    return model_of(f"EfficientTransformerFor{head}", "EfficientTransformer", **fields)
+
+
 CASES: dict[str, Build] = {
+    "Transformer-XL": model_of("TransfoXLLMHeadModel", "TransfoXL", **XL),
+    "Transformer-XL, states": model_of("TransfoXLModel", "TransfoXL", same_length=True, **XL),
+    "local, both sides": efficient("local"),
+    "random, both sides": efficient("random"),
+    "hierarchical, both sides": efficient("hierarchical"),
+    "low rank": efficient("low_rank"),
+    "linear, both sides": efficient("linear"),
+    "performer, both sides": efficient("performer"),
+    "hierarchical": efficient("hierarchical", "CausalLM"),
+    "linear": efficient("linear", "CausalLM"),
+    "performer": efficient("performer", "CausalLM"),
+    "hashing": efficient("hashing", "CausalLM"),
+    "hashing, both sides": efficient("hashing"),
+    "local": efficient("local", "CausalLM"),
+    "random": efficient("random", "CausalLM"),
     "gpt1": language_model("gpt1"),
     "sinusoidal": language_model("self_attention", position_encoding="sinusoidal"),
     "learned": language_model("self_attention", position_encoding="learned", **SWISH),
@@ -127,7 +153,8 @@ def test_equal_at_any_shape(case: str, tmp_path: Path) -> None:
     session = session_of(tmp_path / "model.onnx")
     names, outputs = ([value.name for value in values] for values in (session.get_inputs(), session.get_outputs()))
     assert names == ["input_ids", "attention_mask", "token_type_ids"][: 3 if case == "pairs" or "stock" in case else 2]
-    for rows, length in ((1, 6), (4, 30)):
+    # Causal sums are computed in chunks of 64 tokens.
+    for rows, length in ((1, 6), (4, 30), *([(2, 75)] if "attention_kind" in model.config.to_dict() else [])):
         for padding, mask in masks(rows, *([5] if "choice" in case else []), length).items():
             feed = feed_of(model, names, mask)
             expected = model(**feed)
@@ -203,3 +230,14 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             export_onnx(model, tmp_path / "model.onnx")
         assert not list(tmp_path.iterdir())
+
+
+def test_an_error_of_torchs_exporter_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise torch.onnx.OnnxExporterError("Failed to export\nsteps\nstack") from ValueError("no such function\nstack")
+
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    with pytest.raises(ValueError, match="FeedForwardForCausalLM cannot be written as ONNX by torch") as error:
+        export_onnx(small_model("feed_forward", small_tokenizer()), tmp_path / "model.onnx")
+    assert "(no such function); use the model itself" in str(error.value)
+    assert "\n" not in str(error.value)

@@ -19,10 +19,13 @@ from transformers import (
     GPT2ForQuestionAnswering,
     pipeline,
 )
+from transformers.pipelines.pt_utils import KeyPairDataset
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
 from hf_lecture_models.pipelines.extractive_question_answering import OPTIONS, ExtractiveQuestionAnsweringPipeline
+from tests.pipelines.many_inputs import Numbered, check_forms, check_laziness
 from tests.tasks.small_answerer import ROWS, save_small_bert, small_bert, small_tokenizer
+from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 
 NAME: Any = "extractive-question-answering"
 INPUTS = [{"question": row["question"], "context": row["context"]} for row in ROWS]
@@ -119,6 +122,19 @@ def test_an_answer_stands_in_its_text(answer: Any) -> None:
     assert "London" in whole
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_are_whole_words_where_the_tokenizer_adds_spaces(kind: str) -> None:
+    """Of RobBERT's kind "Ada" was "da"."""
+    context = "Ada Lovelace sleeps in Gent"
+    tokenizer = spaced_bytes(kind, [context, "who sleeps"])
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=12, hidden_dim=12, n_layers=1, n_heads=2)
+    answers = pipeline(NAME, model=DistilBertForQuestionAnswering(config), tokenizer=tokenizer)
+    found = answers(question="who sleeps", context=context, top_k=100)
+    words = context.split()
+    parts = {" ".join(words[first:last]) for first in range(5) for last in range(first + 1, 6)}
+    assert {one["answer"] for one in found} == parts
+
+
 def test_probabilities_of_one_window_sum_to_one(answer: Any) -> None:
     """Of all spans, those from right to left included, and of none."""
     example = {"question": "who", "context": "cat"}
@@ -157,6 +173,17 @@ def test_batches_give_what_single_windows_give(kind: str, side: str) -> None:
         assert answer(examples, batch_size=batch_size, handle_impossible_answer=True, top_k=3) == near(expected)
     if kind == "ours":
         assert answer(INPUTS, batch_size=4, top_k=1) == near([answer(example) for example in INPUTS])
+
+
+def test_data_sets_and_streams(answer: Any) -> None:
+    datasets = pytest.importorskip("datasets")
+    few = INPUTS[:3]
+    expected = answer(few)
+    check_forms(lambda given, **size: near(list(answer(given, **size))), few, expected)
+    check_laziness(answer, few[0])
+    assert list(answer(datasets.Dataset.from_list(few))) == near(expected)
+    pairs = KeyPairDataset(Numbered(few), "question", "context")  # type: ignore[arg-type]
+    assert list(answer(pairs)) == near(expected)
 
 
 class Questions(Dataset):

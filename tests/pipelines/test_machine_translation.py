@@ -19,6 +19,7 @@ from hf_lecture_models.evaluation.translation import translate, translate_n_best
 from hf_lecture_models.hub import export
 from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from tests.forked_python import PATIENCE
+from tests.pipelines.many_inputs import check_forms, check_laziness
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator, save_translator
 
 NAME: Any = "machine-translation"
@@ -77,6 +78,19 @@ def test_inputs(translator: Any) -> None:
         translator(["a", " "])
     with pytest.raises(ValueError, match="batch_size is 0"):
         translator("a", batch_size=0)
+
+
+def test_data_sets_and_streams(translator: Any) -> None:
+    """KeyDataset, the form that transformers' documentation recommends, was "a text or several, not KeyDataset"."""
+    options = {"num_beams": 1, "max_new_tokens": 4}
+    answers = lambda inputs, **size: translator(inputs, **options, **size)  # noqa: E731
+    check_forms(answers, SOURCES[:3], translator(SOURCES[:3], **options))
+    check_laziness(answers, SOURCES[0])
+    for wrong in ({"text": "a"}, b"a", None):
+        with pytest.raises(TypeError, match="machine-translation takes a text or several, not"):
+            translator(wrong)
+    with pytest.raises(TypeError, match="one of them is a dict"):
+        next(translator(iter([{"text": "a"}])))
 
 
 def test_a_source_past_the_limit() -> None:

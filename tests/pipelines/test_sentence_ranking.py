@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, pipeline
+from transformers.pipelines.pt_utils import KeyPairDataset
 
 from hf_lecture_models.evaluation.rescoring import Rescoring
 from hf_lecture_models.evaluation.scoring import score_texts
@@ -15,6 +16,7 @@ from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.interop.small_models import small_model, small_tokenizer
+from tests.pipelines.many_inputs import Numbered, check_forms, check_laziness, forms_of
 
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran"]
 
@@ -67,6 +69,36 @@ def test_groups_ties_and_the_empty_sentence(ranker):
     assert rankings[1][0]["log_prob"] == -math.inf
     assert ranker([]) == []
     assert ranker(("the dog ran",)) == ranker(["the dog ran"])
+
+
+GROUPS = [["a dog ran", "the dog ran", "dog the"], ["the cat ran"], ["dog the", "the cat saw"]]
+
+
+def test_data_sets_and_streams_of_groups(ranker):
+    expected = ranker(GROUPS)
+    check_forms(ranker, GROUPS, expected)
+    check_laziness(ranker, GROUPS[0])
+    pairs = KeyPairDataset(Numbered([{"good": "the dog ran", "bad": "dog the"}] * 3), "good", "bad")
+    assert list(ranker(pairs)) == ranker([["the dog ran", "dog the"]] * 3)
+    assert list(ranker(iter([]))) == []
+    with pytest.raises(TypeError, match="sentence-ranking got lists and single sentences mixed"):
+        list(ranker(iter([["a"], "b"])))
+
+
+def test_sentences_of_a_data_set_are_one_group(ranker):
+    """As those of a list are; all of them are read before the best one is known."""
+    for given in forms_of(GROUPS[0]).values():
+        assert ranker(given) == ranker(GROUPS[0])
+
+
+def test_scores_of_streams(ranker):
+    options = {"weight": 0.5, "length_bonus": 0.25}
+    scores = [[-1.0, -4.0, 5.0], [2.0], [0.0, -1.0]]
+    expected = ranker(GROUPS, scores=scores, **options)
+    for size in (1, 2, 64):
+        assert list(ranker(iter(GROUPS), scores=iter(scores), batch_size=size, **options)) == expected
+    with pytest.raises(ValueError, match="must be as many as the sentences"):
+        list(ranker(iter(GROUPS), scores=scores[:2], **options))
 
 
 def test_outside_scores(ranker, folder):

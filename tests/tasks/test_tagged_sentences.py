@@ -11,6 +11,7 @@ from hf_lecture_models import RecurrentConfig, RecurrentForTokenClassification
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.tagged_sentences import UNREAD, encode_sentences, place_tokens, token_labels
 from tests.tasks.small_tagger import small_tokenizer
+from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 from tests.tokenization.test_every_tokenizer import TOKENIZERS
 
 SENTENCES = [
@@ -47,6 +48,19 @@ def model_for(tokenizer: Any) -> RecurrentForTokenClassification:
     return RecurrentForTokenClassification(
         RecurrentConfig(vocab_size=len(tokenizer), hidden_size=2, num_hidden_layers=1)
     )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_of_one_letter_have_a_token_where_the_tokenizer_adds_spaces(kind: str) -> None:
+    """Their offsets were those of no letter, (1, 1), so the word was not read and its tag was lost."""
+    sentences = [["A", "b", "cat"], ["I", "a"], ["é", "x"]]
+    tokenizer = spaced_bytes(kind, ["A b cat", "I a"])
+    encoded = encode_sentences(model_for(tokenizer), tokenizer, data_of(sentences))
+    for words, sentence in zip(sentences, encoded, strict=True):
+        for word, first in zip(words, sentence.first_tokens, strict=True):
+            assert first != UNREAD
+            token = tokenizer.convert_ids_to_tokens(int(sentence.inputs["input_ids"][first]))
+            assert token.removeprefix("Ġ")[0] in (word[0], "Ã")
 
 
 @pytest.mark.parametrize("name", MAKERS)

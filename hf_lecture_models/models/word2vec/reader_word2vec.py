@@ -1,10 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 r"""Reading word2vec files. Both kinds begin with a line of two numbers: of words, and of numbers in each vector.
 
-    text      a line for each word: the word and its numbers, separated by spaces; a last line without line feed may be
-              cut off within a number, and is refused
+    text      a line for each word: the word and its numbers, separated by spaces; GloVe's files lack the first line,
+              and some of their words have spaces
     binary    for each word its bytes, a space, and its numbers as little-endian float32; word2vec.c adds a line feed,
               gensim does not
+
+What gensim reads, with `no_header=True` for GloVe's files, is read with the same result: of a word that is there twice
+the first vector, and as many words as the first line says.
 
 Memory is never allocated from an unchecked size: sizes that the file cannot hold are refused, and arrays grow with the
 data that was read.
@@ -13,8 +16,10 @@ data that was read.
 import gzip
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Iterator
+from itertools import count as count_up
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -82,16 +87,26 @@ class _Bytes:
         end = self.buffer.find(sign, self.place, self.place + most + 1)
         if end < 0:
             if len(self.buffer) - self.place <= most:
-                raise self.error(f"the file ends within {what}; it is cut off, so copy or download it again")
+                raise self.error(
+                    f"the file ends before {what} does; if it is not cut off, correct the number in its first line"
+                )
             raise self.error(f"{what} is longer than {most} bytes; is `binary` as it should be?")
         found, self.place = self.buffer[self.place : end], end + 1
         return found
+
+    def take_line(self, most: int, what: str) -> bytes:
+        """Return the next line, and pass it; the last one may lack its line feed."""
+        self.fill(most + 1)
+        is_last = 0 < len(self.buffer) - self.place <= most and self.buffer.find(b"\n", self.place) < 0
+        return self.take(most) if is_last else self.take_to(b"\n", most, what)
 
 
 def read_word2vec(
     path: str | os.PathLike[str], binary: bool = True, encoding: str = "utf-8", errors: str = "strict"
 ) -> tuple[list[str], np.ndarray]:
-    """Read a word2vec file, plain or gzip whatever its name.
+    """Read a word2vec file, plain or gzip whatever its name, or GloVe's text.
+
+    A warning says which words are there twice, and that there are more words than the first line says.
 
     Args:
         path: the file.
@@ -111,44 +126,79 @@ def read_word2vec(
     with source.file:
         count, width = _read_header(source, binary)
         words: dict[str, None] = {}
-        rows, block = [], []
+        rows, block, doubled = [], [], []
         for word, vector in (_binary_rows if binary else _text_rows)(source, count, width):
-            _add_word(source, words, word, encoding, errors)
+            text = _decoded(source, word, encoding, errors)
+            if text in words:
+                doubled.append(text)
+                continue
+            words[text] = None
             block.append(vector)
             if len(block) * width >= _CHUNK:
                 rows.append(_finite(source, block, words))
                 block = []
         rows.append(_finite(source, block, words))
-        if rest := source.peek(_MAX_HEADER).strip():
-            raise source.error(f"{rest[:20]!r} follows the last of {count} words; the number of words is wrong")
+        _warn_of_the_rest(source, count, doubled)
     return list(words), np.concatenate([row for row in rows if len(row)])
 
 
-def _read_header(source: _Bytes, binary: bool) -> tuple[int, int]:
+def _warn_of_the_rest(source: _Bytes, count: int | None, doubled: list[str]) -> None:
+    if doubled:
+        warnings.warn(
+            f"{source.path}: {len(doubled)} rows are of words that are there already, such as {doubled[0][:40]!r}; the "
+            "first vector of each word is kept",
+            stacklevel=3,
+        )
+    if source.peek(_MAX_HEADER).strip():
+        warnings.warn(
+            f"{source.path} has more than the {count} words of its first line; the others are left out", stacklevel=3
+        )
+
+
+def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
+    """Return the numbers of words and of numbers in each vector; None for the words of a file without a header."""
     head = source.peek(_MAX_HEADER)
     for magic, name in _OTHERS.items():
         if head.startswith(magic):
             raise ValueError(f"{source.path} is no word2vec file but {name}")
     match = _HEADER.match(head.removeprefix(b"\xef\xbb\xbf"))
     if match is None:
+        if not binary and (width := _width_without_header(source)):
+            return None, width
         raise ValueError(
             f"{source.path} begins with {head[:20]!r} and not with the number of words and their width, as word2vec "
-            "files do; of a GloVe file, write them into a first line"
+            "files do, nor with a word and its numbers, as GloVe's do"
         )
     count, width = map(int, match.groups())
     if not count or not 0 < width <= _MAX_WIDTH:
         raise ValueError(f"{source.path}: {count} words of width {width}; widths are from 1 to {_MAX_WIDTH}")
     # A word has at least one byte, a number four, or in text two with the space before it.
-    if (least := count * (2 + (4 if binary else 2) * width)) > source.most:
+    if (least := count * (2 + (4 if binary else 2) * width) - 1) > source.most:
         raise ValueError(
             f"{source.path} says that it holds {count} words of width {width}, at least {least} bytes, but it can hold "
-            f"{source.most} only; it is cut off, or not of the kind binary={binary}"
+            f"{source.most} only; it is cut off, or not of the kind binary={binary}, or its first line is wrong"
         )
     source.take(len(head) - len(head.removeprefix(b"\xef\xbb\xbf")) + match.end())
     return count, width
 
 
-def _binary_rows(source: _Bytes, count: int, width: int) -> Iterator[tuple[bytes, Any]]:
+def _width_without_header(source: _Bytes) -> int:
+    """Return how many numbers follow the first word; 0 where it is not followed by two numbers and no others."""
+    line = source.peek(MAX_WORD_BYTES + _MAX_NUMBER_BYTES * _MAX_WIDTH).split(b"\n", 1)[0]
+    _, *numbers = line.rstrip().split(b" ")
+    return len(numbers) if 1 < len(numbers) <= _MAX_WIDTH and all(map(_is_number, numbers)) else 0
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _binary_rows(source: _Bytes, count: int | None, width: int) -> Iterator[tuple[bytes, Any]]:
+    assert count is not None
     for number in range(1, count + 1):
         word = source.take_to(b" ", MAX_WORD_BYTES, f"word {number} of {count}").lstrip(b"\n")
         data = source.take(4 * width)
@@ -157,30 +207,34 @@ def _binary_rows(source: _Bytes, count: int, width: int) -> Iterator[tuple[bytes
         yield word, np.frombuffer(data, "<f4")
 
 
-def _text_rows(source: _Bytes, count: int, width: int) -> Iterator[tuple[bytes, Any]]:
+def _text_rows(source: _Bytes, count: int | None, width: int) -> Iterator[tuple[bytes, Any]]:
     longest = MAX_WORD_BYTES + _MAX_NUMBER_BYTES * width
-    for number in range(1, count + 1):
-        what = f"line {number + 1}, word {number} of {count}"
-        line = source.take_to(b"\n", longest, what)
-        word, *numbers = line.rstrip().split(b" ")
+    for number in count_up(1) if count is None else range(1, count + 1):
+        what = f"line {number}:" if count is None else f"line {number + 1}, word {number} of {count}:"
+        if count is None and not source.peek(_MAX_HEADER).strip():
+            return
+        word, *numbers = source.take_line(longest, what).rstrip().split(b" ")
+        if len(numbers) > width and not _is_number(numbers[-width - 1]):
+            word, numbers = b" ".join([word, *numbers[:-width]]).strip(b" "), numbers[-width:]
         if len(numbers) != width:
-            raise source.error(f"{what}: {len(numbers)} numbers follow the word, where {width} are needed")
+            raise source.error(f"{what} {len(numbers)} numbers follow the word, where {width} are needed")
         try:
             yield word, [float(text) for text in numbers]
         except ValueError as error:
-            raise source.error(f"{what}: {error}") from None
+            raise source.error(f"{what} {error}") from None
 
 
-def _add_word(source: _Bytes, words: dict[str, None], word: bytes, encoding: str, errors: str) -> None:
+def _decoded(source: _Bytes, word: bytes, encoding: str, errors: str) -> str:
     try:
         text = word.decode(encoding, errors)
     except UnicodeDecodeError as error:
         raise source.error(
-            f"the word {word[:40]!r} is not {encoding} ({error.reason}); give its encoding, or errors='replace'"
+            f"the word {word[:40]!r} is not {encoding} ({error.reason}): read the file by "
+            "Word2VecModel.from_word2vec_format with its encoding=, or with errors='replace'"
         ) from None
-    if not text or text in words:
-        raise source.error(f"the word {text[:40]!r} is {'there twice' if text else 'empty'}; correct the file")
-    words[text] = None
+    if not text:
+        raise source.error("a word is empty; correct the file")
+    return text
 
 
 def _finite(source: _Bytes, block: list[Any], words: dict[str, None]) -> np.ndarray:

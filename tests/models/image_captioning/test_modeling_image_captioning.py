@@ -25,6 +25,7 @@ from transformers import (
     ViTConfig,
     pipeline,
 )
+from transformers.pipelines.pt_utils import KeyDataset
 
 from hf_lecture_models import (
     ImageCaptioningConfig,
@@ -48,6 +49,7 @@ from tests.model_tests import (
     uncompiled_flex_attention,
 )
 from tests.models.official_checkpoints import assert_same_gradients
+from tests.pipelines.many_inputs import check_forms, check_laziness
 
 TARGET = 6
 WORDS = "a dark medium bright shirt shoe bag with more ink on the left right"
@@ -464,6 +466,17 @@ def test_the_pipeline_takes_images_of_every_kind(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="batch_size is 0"):
         captioner(image, batch_size=0)
     assert list(captioner((each for each in [image]), max_new_tokens=5)) == [expected]
+    answers = lambda inputs, **size: captioner(inputs, max_new_tokens=5, **size)  # noqa: E731
+    other = Image.fromarray(255 - array)
+    items = [image, other, image]
+    check_forms(answers, items, captioner(items, max_new_tokens=5), columns=False)
+    check_laziness(answers, image)
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"image": items}, datasets.Features({"image": datasets.Image()}))
+    for given in (rows["image"], KeyDataset(rows, "image")):
+        assert list(answers(given)) == captioner(items, max_new_tokens=5)
+    with pytest.raises(TypeError, match="one of them is a dict"):
+        next(captioner(rows))
     several = captioner(image, num_beams=3, num_return_sequences=2, max_new_tokens=5)
     assert several[0]["score"] >= several[1]["score"]
     for wrong, message in (({"max_new_tokens": 17}, "from 1 to 16"), ({"max_new_tokens": 0}, "max_new_tokens is 0")):

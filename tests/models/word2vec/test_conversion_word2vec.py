@@ -69,9 +69,11 @@ def test_gensim_loads_ours_and_we_gensims(binary: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
 def test_a_file_that_is_cut_off_anywhere_is_refused(binary: bool, tmp_path: Path) -> None:
+    """But a text's last line needs no line feed, so that a part of its last number is read as a number."""
     whole = file_of(tmp_path / "whole", binary).read_bytes()
-    for name, data in {"cut": whole, "cut.gz": gzip.compress(whole)}.items():
-        for size in range(len(data)):
+    numbers = len(whole) if binary else whole.rindex(b" ")
+    for name, data, most in (("cut", whole, numbers), ("cut.gz", packed := gzip.compress(whole), len(packed))):
+        for size in range(most):
             (tmp_path / name).write_bytes(data[:size])
             with pytest.raises(ValueError, match=str(tmp_path)):
                 read_word2vec(tmp_path / name, binary)
@@ -88,7 +90,8 @@ def test_sizes_that_the_file_cannot_hold_take_no_memory(tmp_path: Path) -> None:
 
 
 BAD = {
-    "no_header": (b"the 0.1 0.2\ncat 0.3 0.4\n", "begins with b'the 0.1 0.2"),
+    "no_header": (b"the cat sat\non the mat\n", "begins with b'the cat sat"),
+    "one number": (b"3 5", "begins with b'3 5'"),
     "empty": (b"", "begins with b''"),
     "negative": (b"-1 5\n", "begins with"),
     "no_words": (b"0 5\n", "0 words of width 5"),
@@ -119,17 +122,16 @@ def test_damage_is_named_with_its_place(binary: bool, tmp_path: Path) -> None:
     cases = [
         (WORDS, nan, r"the vector of '人' holds NaN"),
         (WORDS, infinite, r"the vector of 'cat' holds NaN or infinity"),
-        (["the", "cat", "the", "a", "b", "c"], VECTORS, r"byte \d+: the word 'the' is there twice"),
-        (["the", "", "c", "a", "b", "d"], VECTORS, r"byte \d+: the word '' is empty"),
-        (["the", b"\xff\xfe", "c", "a", "b", "d"], VECTORS, r"byte \d+: the word .* is not utf-8"),
+        (["the", "", "c", "a", "b", "d"], VECTORS, r"byte \d+: a word is empty"),
+        (["the", b"\xff\xfe", "c", "a", "b", "d"], VECTORS, r"byte \d+: the word .* is not utf-8 .* errors='replace'"),
         (["the", "x" * (MAX_WORD_BYTES + 2000), "c", "a", "b", "d"], VECTORS, "longer than"),
     ]
     for words, vectors, message in cases:
         with pytest.raises(ValueError, match=message):
             read_word2vec(file_of(tmp_path / "bad", binary, words, vectors), binary)
     data = file_of(tmp_path / "bad", binary).read_bytes()
-    (tmp_path / "bad").write_bytes(data.replace(b"6 5", b"5 5", 1))
-    with pytest.raises(ValueError, match="follows the last of 5 words"):
+    (tmp_path / "bad").write_bytes(data.replace(b"6 5", b"7 5", 1))
+    with pytest.raises(ValueError, match=r"says that it holds 7 words .*wrong|word 7 of 7.* correct the number"):
         read_word2vec(tmp_path / "bad", binary)
     (tmp_path / "bad").write_bytes(data.replace(b"6 5", b"6 4", 1))
     with pytest.raises(ValueError, match=r"byte \d+"):
@@ -209,3 +211,71 @@ def test_the_terminal_converts_there_and_back(name: str, tmp_path: Path, capsys:
     back = (tmp_path / "back" / name).read_bytes()
     assert (gzip.decompress(back) if name.endswith(".gz") else back) == plain
     assert "words of width 5" in capsys.readouterr().out
+
+
+# Text with the options that gensim needs for it, and those of ours that differ in name.
+AS_GENSIM: dict[str, tuple[bytes, dict[str, Any], dict[str, Any]]] = {
+    "no last line feed": (b"2 3\ncat 1 2 3\ndog 4 5 6.5", {}, {}),
+    "line feeds at the end": (b"2 3\ncat 1 2 3\ndog 4 5 6\n\n", {}, {}),
+    "trailing spaces": (b"2 3 \ncat 1 2 3 \ndog 4 5 6 \n", {}, {}),
+    "CR LF": (b"2 3\r\ncat 1 2 3\r\ndog 4 5 6", {}, {}),
+    "doubled": (b"4 3\ncat 1 2 3\ncat 4 5 6\ndog 7 8 9\ncat 0 0 0\n", {}, {}),
+    "fewer words than there are": (b"1 3\ncat 1 2 3\ndog 4 5 6\n", {}, {}),
+    "GloVe": (b"cat 1 2 3\ndog 4 5 6\n", {"no_header": True}, {}),
+    "GloVe without a last line feed": (b"1 .1 2e-3 3\n2 4 5 6", {"no_header": True}, {}),
+    "GloVe of a doubled word": (b"cat 1 2 3\ndog 4 5 6\ncat 7 8 9\n", {"no_header": True}, {}),
+    "broken": (b"2 3\nc\xe9t 1 2 3\ndog 4 5 6\n", {"unicode_errors": "replace"}, {"errors": "replace"}),
+    "broken, ignored": (b"2 3\nc\xe9t 1 2 3\ndog 4 5 6\n", {"unicode_errors": "ignore"}, {"errors": "ignore"}),
+    "the same once broken": (
+        b"2 3\nc\xe9t 1 2 3\nc\xe8t 4 5 6\n",
+        {"unicode_errors": "replace"},
+        {"errors": "replace"},
+    ),
+    "Latin 1": (b"2 3\nc\xe9t 1 2 3\nc\xe8t 4 5 6\n", {"encoding": "latin-1"}, {"encoding": "latin-1"}),
+    "odd spaces in words": ("2 2\na\u00a0b 1 2\nc\u2028d 3 4\n".encode(), {}, {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", AS_GENSIM)
+def test_texts_are_read_as_gensim_reads_them(name: str, packed: bool, tmp_path: Path) -> None:
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    data, theirs, ours = AS_GENSIM[name]
+    path = tmp_path / ("vectors.txt.gz" if packed else "vectors.txt")
+    path.write_bytes(gzip.compress(data) if packed else data)
+    expected = keyed.load_word2vec_format(str(path), binary=False, **theirs)
+    words, vectors = read_word2vec(path, binary=False, **ours)
+    # For each row of a doubled word gensim adds a word None and a vector of zeros.
+    assert words == [word for word in expected.index_to_key if word is not None]
+    assert (vectors == expected.vectors[: len(words)]).all()
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_a_warning_names_what_is_left_out(binary: bool, tmp_path: Path) -> None:
+    doubled = file_of(tmp_path / "doubled", binary, ["the", "cat", "the", "a", "the", "c"])
+    with pytest.warns(UserWarning, match="doubled: 2 rows are of words that are there already, such as 'the'"):
+        words, vectors = read_word2vec(doubled, binary)
+    assert words == ["the", "cat", "a", "c"]
+    assert (vectors == VECTORS[[0, 1, 3, 5]]).all()
+    more = tmp_path / "more"
+    more.write_bytes(file_of(tmp_path / "whole", binary).read_bytes().replace(b"6 5", b"4 5", 1))
+    with pytest.warns(UserWarning, match="more has more than the 4 words of its first line; the others are left out"):
+        words, vectors = read_word2vec(more, binary)
+    assert words == WORDS[:4]
+    assert (vectors == VECTORS[:4]).all()
+
+
+def test_words_of_glove_may_have_spaces(tmp_path: Path) -> None:
+    """As ". . ." in the file of 840 billion tokens, which gensim refuses; a number too many is still an error."""
+    path = tmp_path / "glove.840B.300d.txt"
+    path.write_bytes(b"cat 1 2 3\n. . . 4 5 6\nat name@domain.com 7 8 9\n")
+    words, vectors = read_word2vec(path, binary=False)
+    assert words == ["cat", ". . .", "at name@domain.com"]
+    assert vectors.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    with pytest.warns(UserWarning, match=r"2 words hold white space such as '. . .'"):
+        _, tokenizer = Word2VecModel.from_word2vec_format(path, binary=False)
+    assert tokenizer.tokenize("cat") == ["cat"]
+    path.write_bytes(b"cat 1 2 3\ndog 4 5 6 7\n")
+    with pytest.raises(ValueError, match=r"byte \d+: line 2: 4 numbers follow the word, where 3 are needed"):
+        read_word2vec(path, binary=False)
