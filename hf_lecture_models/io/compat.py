@@ -134,23 +134,24 @@ def train_as_causal_lm(model_class: type) -> None:
     labels that it counts beforehand, in all batches of the step, and no argument or hook reaches that count. So a
     model's `prepare_labels(batch, smoothed)` is called first: it sets those to -100 that the model does not predict.
     """
-    from transformers.trainer import Trainer  # seconds that a model alone does not need
+    from transformers import trainer as module  # seconds that a model alone does not need
 
+    trainer_class: Any = module.Trainer
     if model_class.__name__ not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_class.__name__] = model_class.__name__
-    count: Any = Trainer._get_num_items_in_batch
+    count = trainer_class._get_num_items_in_batch
     if hasattr(count, "prepares_labels"):  # published code brings its own copy of this file
         return
 
     @wraps(count)
     def count_prepared(trainer: Any, batch_samples: list[Any], *args: Any, **kwargs: Any) -> Any:
-        prepare = getattr(trainer.accelerator.unwrap_model(trainer.model), "prepare_labels", None)
-        for batch in batch_samples if prepare is not None else ():
-            prepare(batch, smoothed=trainer.label_smoother is not None)
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        for batch in batch_samples if hasattr(model, "prepare_labels") else ():
+            model.prepare_labels(batch, smoothed=trainer.label_smoother is not None)
         return count(trainer, batch_samples, *args, **kwargs)
 
     count_prepared.prepares_labels = True  # type: ignore[attr-defined]
-    Trainer._get_num_items_in_batch = count_prepared  # type: ignore[method-assign]
+    trainer_class._get_num_items_in_batch = count_prepared
 
 
 try:

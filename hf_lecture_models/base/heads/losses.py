@@ -161,7 +161,8 @@ class PredictsNextToken:
             labels = batch.get(name)
             if not isinstance(labels, Tensor) or labels.dim() != 2:
                 continue  # `forward` says what is wrong
-            padded = isinstance(mask, Tensor) and mask.shape == labels.shape  # else it is prepared, or wrong
-            real = mask.bool().long() if padded else torch.ones_like(labels)
+            real = torch.ones_like(labels)
+            if isinstance(mask, Tensor) and mask.shape == labels.shape:  # else it is prepared, or wrong
+                real = mask.bool().long()
             before = real.cumsum(1) - real * (1 - own_token)
             batch[name] = labels.masked_fill(before.to(labels.device) == 0, NOT_COUNTED)

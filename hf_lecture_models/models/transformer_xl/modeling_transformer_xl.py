@@ -221,8 +221,6 @@ class TransfoXLLMHeadModel(CausalLMHead, TransfoXLPreTrainedModel, GenerationMix
     def add_layers(self, config: TransfoXLConfig) -> None:
         """Build the adaptive softmax, which shares matrices with the word vectors."""
         self.lm_head = ProjectedSoftmax(**config.word_vectors)
-        # By this, which it takes from the class's name, transformers' Trainer knows that no row's first label counts.
-        self.loss_type = "ForCausalLM"
         vectors, projections = self.model.embed_tokens.vectors, self.model.embed_tokens.projections
         tied = {f"words.{number}": f"vectors.{number}" for number in range(len(vectors))}
         for number in range(len(self.lm_head.projections)):
