@@ -57,6 +57,7 @@ _READ_BY_ALL = frozenset(
         "quantization_config",
         "target_tokenizer",
         "transformers_weights",
+        "use_cache",  # transformers' Trainer writes it into every configuration
     }
 )
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")

@@ -87,6 +87,17 @@ def test_ids_of_tokens_are_kept():
     assert LectureBertConfig(bos_token_id=1).bos_token_id == 1
 
 
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_a_configuration_that_a_trainer_has_written_to_is_saved_and_loaded(config_class, tmp_path, recwarn):
+    """transformers' Trainer sets `use_cache` of every model, trl's too; a model without a cache does not read it."""
+    config = config_class()
+    config.use_cache = False
+    config.save_pretrained(tmp_path)
+    AutoConfig.from_pretrained(tmp_path)
+    config_class(use_cache=False)
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
