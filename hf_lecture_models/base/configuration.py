@@ -149,6 +149,15 @@ class LectureConfig(PreTrainedConfig):
         if model_type != self.model_type:
             return self._read_other_model(model_type, kwargs)
         self._read_aliases(kwargs)
+        if (self.transformers_version or "").startswith(("3.", "4.")):  # they kept parameters of generation here
+            for name in sorted(kwargs.keys() & GENERATION_PARAMETERS - _READ_BY_ALL):
+                if not self._is_known(name):
+                    value = kwargs.pop(name)
+                    warnings.warn(
+                        f"{type(self).__name__} leaves out {name}={value!r}, a parameter of generation: set "
+                        f"model.generation_config.{name}",
+                        stacklevel=2,
+                    )
         for name in kwargs:
             if not (name.startswith("_") or name in _READ_BY_ALL or self._is_known(name)):
                 self._refuse_or_warn(name)
@@ -227,6 +236,10 @@ class LectureConfig(PreTrainedConfig):
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """Read as transformers does; an error names the file at fault, if a folder is read."""
         values, folder = dict(config_dict), kwargs.get("name_or_path")
+        if not kwargs.get("return_unused_kwargs"):  # transformers drops them
+            for name in kwargs.keys() - _READ_BY_ALL:
+                if not (name.startswith("_") or cls._is_known(name)):
+                    cls._refuse(name)
         try:
             check_fields(values, CONFIG_FILE, cls.__name__)
             return super().from_dict(config_dict, **kwargs)
@@ -269,20 +282,28 @@ class LectureConfig(PreTrainedConfig):
     def _is_known(cls, name: str) -> bool:
         return name in cls.attribute_map or hasattr(cls, name) or name in {f.name for f in fields(cls)}
 
-    def _refuse_or_warn(self, given: str) -> None:
-        """Raise a ValueError for a parameter of generation and a name that is like a field's, and warn of any other."""
-        own = type(self).__name__
+    @classmethod
+    def _names(cls) -> list[str]:
+        return sorted({f.name for f in fields(cls)} | set(cls.attribute_map) | {"num_labels"})
+
+    @classmethod
+    def _refuse(cls, given: str) -> None:
+        """Raise a ValueError for a parameter of generation, and for a name that is like a field's."""
         if given in GENERATION_PARAMETERS:
             raise ValueError(
-                f"{own} has no field {given!r}: it is a parameter of generation; give it to generate(), or set "
-                f"model.generation_config.{given}"
+                f"{cls.__name__} has no field {given!r}: it is a parameter of generation; give it to generate(), or "
+                f"set model.generation_config.{given}"
             )
-        names = sorted({f.name for f in fields(self)} | set(self.attribute_map) | {"num_labels"})
-        for nearest in get_close_matches(given, names, n=1, cutoff=_NEAR_MISS):
-            raise ValueError(f"{own} has no field {given!r}; did you mean {nearest!r}?")
+        for nearest in get_close_matches(given, cls._names(), n=1, cutoff=_NEAR_MISS):
+            raise ValueError(f"{cls.__name__} has no field {given!r}; did you mean {nearest!r}?")
+
+    def _refuse_or_warn(self, given: str) -> None:
+        """Raise a ValueError as `_refuse`, and warn of any other name."""
+        own = type(self).__name__
+        self._refuse(given)
         if given.endswith("_token_id"):
             return  # transformers' Trainer writes the tokenizer's into every configuration
-        like = get_close_matches(given, names, n=1)
+        like = get_close_matches(given, self._names(), n=1)
         hint = f"; the field most like it is {like[0]!r}" if like else ""
         warnings.warn(f"{own} keeps {given!r}, but the model does not read it{hint}", stacklevel=2)
 

@@ -132,6 +132,29 @@ def test_parameters_of_generation_are_refused(config_class, name, tmp_path):
 
 
 @pytest.mark.parametrize("config_class", CONFIGURATIONS)
+def test_what_is_given_in_the_place_of_a_files_fields_is_checked_too(config_class, tmp_path):
+    """transformers drops a name that the configuration does not have, and says nothing."""
+    config_class().save_pretrained(tmp_path)
+    for load in (AutoConfig.from_pretrained, config_class.from_pretrained):
+        with pytest.raises(ValueError, match=r"no field 'num_beams': .* set model\.generation_config\.num_beams"):
+            load(tmp_path, num_beams=3)
+        with pytest.raises(ValueError, match="no field 'num_label'; did you mean 'num_labels'"):
+            load(tmp_path, num_label=3)
+        assert load(tmp_path, num_beams=3, return_unused_kwargs=True)[1] == {"num_beams": 3}
+        assert load(tmp_path, use_cache=False, num_labels=3, dtype="float16").num_labels == 3
+
+
+def test_a_file_of_transformers_4_is_read_without_its_parameters_of_generation(tmp_path):
+    """Its text-generation pipeline wrote those of `task_specific_params` into the configuration, and saved them."""
+    values = {"model_type": "transfo-xl", "do_sample": True, "max_length": 250, "transformers_version": "4.35.2"}
+    (tmp_path / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.warns(UserWarning, match="leaves out max_length=250, .*: set model.generation_config.max_length"):
+        config = AutoConfig.from_pretrained(tmp_path)
+    config.save_pretrained(tmp_path)
+    assert "do_sample" not in json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("config_class", CONFIGURATIONS)
 def test_names_of_transformers_configurations_are_read(config_class, tmp_path):
     """At construction, at assignment, by reading the attribute, and in a file; two values of one field are refused."""
     names = {field.name for field in dataclasses.fields(config_class)}
