@@ -119,7 +119,7 @@ class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel
     def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
         self._asked_to_recompute = bool(getattr(config, "gradient_checkpointing", False))
         super().__init__(config, *args, **kwargs)
-        # transformers takes it from the name of the class, and its Trainer then leaves labels out of the count. The heads
+        # transformers takes it from the name of the class, and its Trainer then leaves labels out of the count. Heads
         # compute their own losses, and a causal one sets to -100 what is not counted.
         self.loss_type = None
 
