@@ -121,7 +121,7 @@ class LecturePreTrainedModel(TiedWeightsMixin, StopStringsMixin, PreTrainedModel
         super().__init__(config, *args, **kwargs)
         # transformers takes it from the name of the class, and its Trainer then leaves labels out of the count. Heads
         # compute their own losses, and a causal one sets to -100 what is not counted.
-        self.loss_type = None
+        self.loss_type: Any = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "forward":
