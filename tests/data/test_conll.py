@@ -214,4 +214,4 @@ def test_a_packed_file_is_conll_u_by_its_name(tmp_path: Path) -> None:
     """Read as columns, the multiword token of `1-2` would be a word."""
     (tmp_path / "a.conllu.bz2").write_bytes(bz2.compress("\n".join([*VAMONOS, "", ""]).encode()))
     table = ConllTable(tmp_path / "a.conllu.bz2", "a.conllu.bz2")
-    assert table[table.tokens] == [["Vamos", "nos", "a", "el", "mar"]]
+    assert table["tokens"] == [["Vamos", "nos", "a", "el", "mar"]]
