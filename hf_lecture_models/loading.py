@@ -10,6 +10,7 @@ from typing import Any
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoProcessor
 from transformers.utils import logging
 
+from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
@@ -19,7 +20,6 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import load_file
 from hf_lecture_models.models.ngram.files.arpa_format import is_arpa_file
 from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
-from hf_lecture_models.models.ngram.files.packing import SUFFIXES
 from hf_lecture_models.models.word2vec.conversion_word2vec import is_word2vec_name
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
@@ -142,8 +142,7 @@ def is_arpa_name(name: str | Path) -> bool:
     >>> is_arpa_name("lm.arpa.gz"), is_arpa_name("LM.ARPA"), is_arpa_name("model.lm.xz"), is_arpa_name("lm")
     (True, True, True, False)
     """
-    base = Path(str(name).lower())
-    return (base.with_suffix("") if base.suffix in SUFFIXES else base).suffix in (".arpa", ".lm")
+    return file_suffix(str(name)) in (".arpa", ".lm")
 
 
 def is_ngram_file(name: str | Path) -> bool:

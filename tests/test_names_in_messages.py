@@ -25,9 +25,10 @@ from hf_lecture_models.tasks.registry import TASKS
 from tests.printed_commands import ROOT
 
 SOURCES = [ROOT / "hf_lecture_cli.py", *(ROOT / "hf_lecture_models").rglob("*.py"), *(ROOT / "training").glob("*.py")]
-# Of accelerate, torchrun, tensorboard and trackio; and what a message says of any field.
+# Of accelerate, torchrun, tensorboard, trackio and IRSTLM; and what a message says of any field.
 OTHER_OPTIONS = {"--mixed_precision", "--use_fsdp", "--nproc_per_node", "--logdir", "--project", "--help", "--name"}
-# Programs, data sets, fonts; a class of JavaScript, and one that TensorFlow had.
+OTHER_OPTIONS |= {"--text"}
+# Programs, data sets, fonts; classes of JavaScript and torchvision, and one that TensorFlow had.
 NO_CLASSES = {
     "ALiBi",
     "AllenNLP",
@@ -37,6 +38,7 @@ NO_CLASSES = {
     "DejaVu",
     "FileReader",
     "GloVe",
+    "ImageFolder",
     "KenLM",
     "MultiRNNCell",
 }

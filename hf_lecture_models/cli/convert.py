@@ -50,7 +50,7 @@ def run(source: str, target: Path) -> None:
         or not (from_ngrams or to_arpa or from_vectors or to_vectors)
     ):
         raise ValueError(
-            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also .gz) or a word2vec file (.bin, "
+            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed) or a word2vec file (.bin, "
             ".vec, .txt or these with .gz), the other a folder; or the first an ARPA file or one of KenLM's binary "
             "files, the second a folder or an ARPA file; or the second a file .onnx or .fst.txt"
         )
@@ -130,7 +130,8 @@ def _refuse_other_models(source: str, local_only: bool, config_class: type, rule
     config = AutoConfig.from_pretrained(source, local_files_only=local_only)
     if not isinstance(config, config_class):
         saved = ", ".join(config.architectures or [config.model_type])
-        raise ValueError(f"{source} holds {saved}, and only {rule}; name a file .onnx for this model")
+        form = ".arpa" if isinstance(config, NGramConfig) else ".onnx"
+        raise ValueError(f"{source} holds {saved}, and only {rule}; name a file {form} for this model")
 
 
 def _refuse_existing(target: Path) -> None:

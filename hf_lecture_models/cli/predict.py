@@ -15,6 +15,7 @@ from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.images import has_image_name, is_binary
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.task import LineForm, PredictionOptions
@@ -63,7 +64,7 @@ def run(
 
 def _is_table(file: str, is_json: bool, jsonl: bool) -> bool:
     """Return whether a file is a table by its name, or a folder of images, and is not read line by line."""
-    is_lines = is_json and file.removesuffix(".gz").lower().endswith(".jsonl")
+    is_lines = is_json and file_suffix(file) == ".jsonl"
     return file != "-" and (Path(file).is_dir() or (is_table(file) and not is_lines and not jsonl))
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, groupby, takewhile
 
+from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
@@ -35,8 +36,8 @@ class ConllTable:
     its place.
 
     Args:
-        path: the file, plain or gzip.
-        name: the name of the file in messages; CoNLL-U ends in `.conllu` or `.conllu.gz`.
+        path: the file, packed or not.
+        name: the name of the file in messages; CoNLL-U ends in `.conllu`, packed in `.conllu.gz`.
         has_tags: whether a file that is not CoNLL-U must have a column of tags.
 
     Attributes:
@@ -50,7 +51,7 @@ class ConllTable:
 
     def __init__(self, path: str | os.PathLike[str], name: str, has_tags: bool = True) -> None:
         self.name, self.least_width = name, 2 if has_tags else 1
-        self.is_conll_u = name.removesuffix(".gz").lower().endswith(".conllu")
+        self.is_conll_u = file_suffix(name) == ".conllu"
         self.width = len(_CONLL_U) if self.is_conll_u else 0
         by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
         sentences = [list(words) for is_sentence, words in by_sentence if is_sentence]

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Write rows that `text_rows.py` has read, in their own form, as they were written."""
 
-import gzip
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import compress
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from hf_lecture_models.data.tables import BYTE_ORDER_MARK
 from hf_lecture_models.data.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.packing import packed
 from hf_lecture_models.tokenization.corpus import without_end
 
 # Kept rows are gathered to groups of this size, as writers of Parquet do by themselves.
@@ -32,7 +33,8 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
 
     Args:
         rows: what is read.
-        output: the file to write, whole or not at all; `.gz` compresses. None: write to `stream`, chunk by chunk.
+        output: the file to write, whole or not at all, packed if named .gz, .bz2, .xz or .zst. None: write to `stream`,
+            chunk by chunk.
         as_json: the file has JSON lines, whatever its name is.
 
     Raises:
@@ -53,13 +55,8 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
             with _parquet_writer(path) as write:
                 yield write
             return
-        with _open(path) as file:
-            yield _line_writer(file)
-
-
-def _open(path: Path) -> TextIO:
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    return opened(path, "wt", encoding="utf-8", newline="")
+        with open(path, "wb") as file, packed(file, path) as raw, TextIOWrapper(raw, "utf-8", newline="") as text:
+            yield _line_writer(text)
 
 
 def _line_writer(file: TextIO) -> Write:

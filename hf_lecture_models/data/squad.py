@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """SQuAD's files of questions: one JSON object of articles, paragraphs and questions."""
 
-import gzip
 import json
 import re
-import zlib
 from pathlib import Path
 from typing import Any
+
+from hf_lecture_models.io.packing import is_damage, packing_of, packing_of_name, unpacked
 
 _BEGINNING = re.compile(r'\s*\{\s*("version"\s*:\s*[^,]*,\s*)?"data"\s*:\s*\[')
 _SHOWN = 60
@@ -18,22 +18,23 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
     A question that `is_impossible` has the empty list of answers.
 
     Args:
-        path: the file, plain or gzip.
+        path: the file, packed or not.
         name: the name of the file in messages.
 
     Raises:
         ValueError: the file is damaged, or a paragraph has no context or no questions, or a value has a wrong type.
         OSError: the file cannot be read.
     """
+    packing = None
     try:
-        with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
+        with path.open("rb") as packed:
+            packing = packing_of(packed.peek(8)) or packing_of_name(path)
+            file = unpacked(packed, packing)
             content = file.read(1024)
             if not _BEGINNING.match(content.decode("utf-8-sig", errors="ignore")):
                 return None
             content += file.read()
         articles = json.loads(content.decode("utf-8-sig"))["data"]
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise OSError(f"{name}: damaged gzip file ({error}); copy it again") from None
     except RecursionError:
         raise ValueError(
             f"{name} cannot be read as json: its brackets are nested too deeply; restore the file"
@@ -42,6 +43,10 @@ def read_squad_json(path: Path, name: str) -> dict[str, list[Any]] | None:
         if getattr(error, "msg", "") == "Extra data":  # JSON lines
             return None
         raise ValueError(f"{name} cannot be read as json: {error}") from None
+    except Exception as error:
+        if packing is None or not is_damage(error):
+            raise
+        raise OSError(f"{name}: damaged {packing} file ({error}); copy it again") from None
     if not all(isinstance(article, dict) and isinstance(article.get("paragraphs"), list) for article in articles):
         return None
     rows = [row for article in articles for row in _questions(article, name)]

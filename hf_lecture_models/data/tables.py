@@ -9,6 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hf_lecture_models.io.packing import SUFFIXES
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import BYTE_ORDER_MARK, MAX_LINE_BYTES, read_lines, without_end
 
@@ -25,12 +26,13 @@ WrittenRow = tuple[int, list[str], str]
 
 
 def file_suffix(name: str) -> str:
-    """Return the suffix of a file's name in small letters, without `.gz`.
+    """Return the suffix of a file's name in small letters, without one of a packed file.
 
-    >>> file_suffix("dev.TSV.gz")
-    '.tsv'
+    >>> file_suffix("dev.TSV.gz"), file_suffix("a.jsonl.bz2")
+    ('.tsv', '.jsonl')
     """
-    return Path(name.removesuffix(".gz")).suffix.lower()
+    path = Path(name.lower())
+    return (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix
 
 
 class TextTable:
@@ -44,7 +46,7 @@ class TextTable:
     (['id', 'text'], {'id': ['007']})
 
     Args:
-        path: the file, plain or gzip.
+        path: the file, packed or not.
         name: the name of the file in messages; its suffix decides whether tabs or commas separate the fields.
         header: the names of the columns of a file whose first line is a row.
         malformed_header: the first line of a benchmark's file with rows of other widths. If the file begins with this

@@ -14,6 +14,7 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.task_file import saved_settings
+from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
 # A translation of n tokens has at most 2 n + 10, unless a call says otherwise, so that it ends with any model.
@@ -143,7 +144,7 @@ def encode_sources(
     max_length: int | None = None,
     where: Callable[[int], str] | None = None,
 ) -> list[list[int]]:
-    """Return the tokens of each text that the encoder reads.
+    """Return the tokens of each text that the encoder reads; `<s>` and `</s>` around a text are left out.
 
     Args:
         max_length: longer texts are cut to so many tokens; None: a text that is too long for the model is an error.
@@ -163,7 +164,7 @@ def encode_sources(
         return []
     longest = longest_input(model, tokenizer)
     cut = {} if max_length is None else {"truncation": True, "max_length": min(max_length, longest)}
-    rows: list[list[int]] = tokenizer(list(sources), verbose=False, **cut)["input_ids"]
+    rows: list[list[int]] = tokenizer(strip_bounds(list(sources), tokenizer), verbose=False, **cut)["input_ids"]
     for index, ids in enumerate(rows):
         if len(ids) > longest:
             raise ValueError(

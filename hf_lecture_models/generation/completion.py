@@ -40,7 +40,7 @@ def complete(
     >>> complete(model, tokenizer, ["a"], max_new_tokens=5)[0]["text"]
     'a cat ran'
     """
-    rows = [tokenizer(prompt)["input_ids"] or [start_token_id(tokenizer)] for prompt in prompts]
+    rows = [_begun(tokenizer(prompt)["input_ids"], tokenizer) for prompt in prompts]
     longest = input_limit(model)
     limits = [_new_tokens(len(row), longest, max_new_tokens, stop_at_limit) for row in rows]
     results: dict[int, list[dict[str, Any]]] = {}
@@ -53,6 +53,13 @@ def complete(
                 _result(tokenizer, prompts[place], rows[place], ids, limit < max_new_tokens) for ids in new
             ]
     return [result for place in range(len(prompts)) for result in results[place]]
+
+
+def _begun(row: list[int], tokenizer: Any) -> list[int]:
+    """Return the ids of a prompt with a token that begins a text, once: some prompts are written with `<s>`."""
+    while len(row) > 1 and row[0] == row[1] == tokenizer.bos_token_id:
+        row = row[1:]
+    return row or [start_token_id(tokenizer)]
 
 
 def _new_tokens(length: int, longest: int | None, wanted: int, stop_at_limit: bool) -> int:

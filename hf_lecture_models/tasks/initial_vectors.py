@@ -11,7 +11,7 @@ from transformers import AutoModel
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.models.word2vec import Word2VecModel
-from hf_lecture_models.models.word2vec.conversion_word2vec import BINARY_NAMES
+from hf_lecture_models.models.word2vec.conversion_word2vec import is_binary_name
 from hf_lecture_models.tasks.factories import load_tokenizer, log_once
 
 
@@ -73,7 +73,7 @@ def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
 def _read(source: str) -> tuple[Any, Any]:
     """Read a model and its tokenizer."""
     if os.path.isfile(source):
-        binary = source.endswith(BINARY_NAMES)
+        binary = is_binary_name(source)
         return Word2VecModel.from_word2vec_format(source, binary=binary)
     local_only = check_location(source)
     with weights_file_errors(source):

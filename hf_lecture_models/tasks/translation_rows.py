@@ -53,7 +53,7 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
         OSError: as `read_rows`.
     """
     files = getattr(recipe, f"{part}_files")
-    if part != "predict" and files and all(name.removesuffix(".gz").endswith(".txt") for name in files):
+    if part != "predict" and files and all(file_suffix(name) == ".txt" for name in files):
         if recipe.inline_rows(part) or (recipe.dataset_name and getattr(recipe, f"{part}_split")):
             raise ValueError("the recipe names its data twice; keep one of rows, files and dataset_name")
         return _read_aligned(files)

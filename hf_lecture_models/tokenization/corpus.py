@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from hf_lecture_models.io.packing import is_damage, packing_of, packing_of_name, unpacked
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
@@ -95,8 +94,9 @@ def encode_training_texts(
 
 
 def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterator[str]:
-    r"""Yield the lines of a UTF-8 file, plain or gzip (`.gz`), each as one text; blank lines are texts.
+    r"""Yield the lines of a UTF-8 file, each as one text; blank lines are texts.
 
+    The file may be packed with gzip, bzip2, xz or zstd, whatever its name.
     Only the line's end, `\n` or `\r\n`, and a byte order mark before the first line are removed; in a file without line
     feeds, lines end with `\r`.
 
@@ -105,9 +105,9 @@ def read_texts(path: str | os.PathLike[str], keep_ends: bool = False) -> Iterato
 
     Raises:
         ValueError: a line is not UTF-8, or longer than `MAX_LINE_BYTES`; its number is named.
-        OSError: the file cannot be opened, or is a damaged gzip file.
+        OSError: the file cannot be opened, or its packed data are damaged.
     """
-    with _open(path) as file:
+    with open(path, "rb") as file:
         yield from decode_lines(file, path, keep_ends)
 
 
@@ -138,8 +138,8 @@ def without_end(line: str) -> str:
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, plain or gzip (`.gz`), as they are written; errors are those of `read_texts`."""
-    with _open(path) as file:
+    """Yield the lines of a UTF-8 file, packed or not, as they are written; errors are those of `read_texts`."""
+    with open(path, "rb") as file:
         yield from raw_lines(file, path)
 
 
@@ -155,8 +155,12 @@ def raw_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[str]:
             raise ValueError(f"{source}, line {number}: not UTF-8 ({error}); convert the file to UTF-8") from None
 
 
-def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[bytes]:
-    number = 0
+def _bounded_lines(packed: BinaryIO, source: str | os.PathLike[str]) -> Iterator[bytes]:
+    number, packing = 0, packing_of(packed.peek(8)) or packing_of_name(source)  # type: ignore[attr-defined]
+    try:
+        file = unpacked(packed, packing)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
     try:
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -169,12 +173,10 @@ def _bounded_lines(file: BinaryIO, source: str | os.PathLike[str]) -> Iterator[b
                 yield from line.splitlines(keepends=True)  # a file without line feeds; bytes have no further line ends
             else:
                 yield line
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise OSError(f"{source}, after line {number}: damaged gzip file ({error}); copy it again") from None
-
-
-def _open(path: str | os.PathLike[str]) -> BinaryIO:
-    return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
+    except Exception as error:
+        if packing is None or not is_damage(error):
+            raise
+        raise OSError(f"{source}, after line {number}: damaged {packing} file ({error}); copy it again") from None
 
 
 def _encode_chunks(

@@ -24,6 +24,7 @@ from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.saved_json import check_tokenizer_files
+from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.train_options import check_train_options
 
 _BEGIN_TEXT, _END_TEXT, _BEGIN_WORD, _END_WORD, _BLANK, _NUM_CHARACTERS = 257, 258, 259, 260, 261, 262
@@ -177,7 +178,7 @@ class ElmoTokenizer(PythonBackend):
             raise TypeError("texts must be an iterable of str, such as a list or a file's lines, not a str")
         tokenizer = cls(max_characters_per_token=max_characters_per_token, **kwargs)
         if texts is not None:
-            bar = ProgressBar(texts, desc="counting words", unit=" texts", shown=progress)
+            bar = ProgressBar(plain_texts(texts), desc="counting words", unit=" texts", shown=progress)
             counts = Counter(word for text in bar for word in _WORD.findall(text))
             found = [word for word, count in counts.items() if count >= min_count and word not in special]
             words = sorted(sorted(found), key=counts.__getitem__, reverse=True)

@@ -22,6 +22,7 @@ def test_convert_there_and_back(run, folder, tmp_path):
         )
     assert "is there already" in run("convert", folder, tmp_path / "model.arpa.gz")[2]
     assert "must be an ARPA file" in run("convert", folder, tmp_path / "other")[2]
+    assert "name a file .arpa for this model" in run("convert", folder, tmp_path / "model.bin")[2]  # no ONNX file
 
 
 def test_convert_to_a_finite_state_machine(run, folder, network, tmp_path):

@@ -1,9 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture filter`: rows of every form stay as they were, whole files or none, and what is refused."""
 
+import bz2
 import csv
 import gzip
 import json
+import lzma
 import math
 import os
 import re
@@ -45,6 +47,20 @@ def test_lines_keep_their_ends(run, folder, kept, tmp_path):
     threshold = re.search(r"at most ([\d.]+\d)", err)[1]
     assert run("filter", folder, "--max-perplexity", threshold, stdin=LINES)[1] == expected
     assert run("filter", folder, "--keep", "0.5", stdin=LINES)[1] == expected
+
+
+@pytest.mark.parametrize("form", ["bz2", "xz"])
+def test_packed_rows(run, folder, tmp_path, form):
+    module = {"bz2": bz2, "xz": lzma}[form]
+    for name, content in (
+        ("texts.txt", "the cat ran\n"),
+        ("a.csv", "text,id\nthe cat ran,1\n"),
+        ("a.jsonl", '{"text": "a"}\n'),
+    ):
+        source, target = tmp_path / f"{name}.{form}", tmp_path / f"kept-{name}.{form}"
+        source.write_bytes(module.compress(content.encode()))
+        assert run("filter", folder, source, "--min-perplexity", "0", "-o", target)[0] == 0
+        assert module.decompress(target.read_bytes()).decode() == content
 
 
 def test_two_files_and_the_figures(run, folder, tmp_path):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 from pathlib import Path
@@ -207,3 +208,10 @@ def test_the_web_treebank_is_read_as_another_reader_read_it(shared_data: Path, p
     assert table["form"] == table["tokens"] == [row["tokens"] for row in rows]
     assert table["upos"] == [row["upos"] for row in rows]
     assert [len(lines) for lines in table.lines] == [len(row["tokens"]) for row in rows]
+
+
+def test_a_packed_file_is_conll_u_by_its_name(tmp_path: Path) -> None:
+    """Read as columns, the multiword token of `1-2` would be a word."""
+    (tmp_path / "a.conllu.bz2").write_bytes(bz2.compress("\n".join([*VAMONOS, "", ""]).encode()))
+    table = ConllTable(tmp_path / "a.conllu.bz2", "a.conllu.bz2")
+    assert table["tokens"] == [["Vamos", "nos", "a", "el", "mar"]]

@@ -134,3 +134,13 @@ def test_the_pipeline_of_transformers_has_a_message_of_its_own(make):
     with pytest.raises(ValueError, match="`bos_token_id` has to be defined"):
         generate("", max_new_tokens=2)
     assert generate("", max_new_tokens=2, bos_token_id=3)
+
+
+def test_a_prompt_may_begin_with_its_mark():
+    """`<s> a` is the prompt `a`: two <s> would be a context that no text has."""
+    model, seen = RecurrentForCausalLM(RecurrentConfig(**SMALL, **IDS)).eval(), []
+    model.generate = lambda input_ids, **_: seen.append(input_ids.tolist()) or input_ids
+    for prompt in ("a", "<s> a", "<s>", ""):
+        complete(model, WORDS, [prompt], max_new_tokens=1)
+    assert seen[0] == seen[1] == [WORDS("a")["input_ids"]]
+    assert seen[2] == seen[3] == [[WORDS.bos_token_id]]

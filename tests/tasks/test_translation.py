@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
 from hf_lecture_models.base.limits import longest_input
-from hf_lecture_models.evaluation.translation import translate
+from hf_lecture_models.evaluation.translation import encode_sources, translate
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
@@ -206,6 +206,12 @@ def test_the_vocabulary_of_another_model() -> None:
     ):
         with pytest.raises(ValueError, match="load the tokenizer that was saved with the model"):
             use()
+
+
+def test_marks_around_a_source_are_left_out_as_in_training() -> None:
+    model, tokenizer = make_translator()
+    marked = [f"<s> {source} </s>" for source in SOURCES]
+    assert encode_sources(model, tokenizer, marked) == encode_sources(model, tokenizer, SOURCES)
 
 
 def test_recipes_that_cannot_be() -> None:

@@ -1,8 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Whole corpora: the same ids as the tokenizer gives, whatever the path; and files of texts."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 
 import pytest
@@ -62,6 +64,17 @@ def test_lines_are_texts(tmp_path, name):
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert list(read_texts(path)) == [" a \u2028b", "", "c\rd\x85\x0b", "\x00é", "", "last"]
     assert list(read_texts(str(path))) == list(read_texts(path))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["texts.txt.gz", "TEXTS.BZ2", "texts"])
+def test_packed_texts_are_known_by_their_first_bytes(tmp_path, pack, name):
+    path = tmp_path / name
+    path.write_bytes(pack("\ufeffthe cat\r\n\na dog".encode()))
+    assert list(read_texts(path)) == ["the cat", "", "a dog"]
+    path.write_bytes(pack(b"a cat\n" * 9)[:-9])
+    with pytest.raises(OSError, match=rf"{name}, after line \d+: damaged (gzip|bzip2|xz) file"):
+        list(read_texts(path))
 
 
 @pytest.mark.parametrize("name", ["texts.txt", "texts.txt.gz"])

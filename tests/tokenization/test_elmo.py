@@ -160,3 +160,10 @@ def test_special_words_are_marked() -> None:
     assert found["special_tokens_mask"] == [1, 0, 0, 1]
     assert tokenizer.get_special_tokens_mask(found["input_ids"], already_has_special_tokens=True) == [1, 0, 0, 1]
     assert torch.tensor(found["input_ids"]).shape == (4, 50)
+
+
+def test_marks_around_texts_are_no_words():
+    plain = ElmoTokenizer.train(["a cat", "a dog"]).words
+    assert ElmoTokenizer.train(["<s> a cat </s>", "<s> a dog </s>"]).words == plain
+    with pytest.raises(ValueError, match="text 2 does not begin with <s>"):
+        ElmoTokenizer.train(["<s> a cat </s>", "a dog"])

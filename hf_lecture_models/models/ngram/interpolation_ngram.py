@@ -11,6 +11,7 @@ same words differently, as two ARPA files do; the tables are then renumbered.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -51,7 +52,7 @@ def interpolate(
     Args:
         models: two or more `NGramForCausalLM` over the same words, in any order; tables in the new order are shared.
         tokenizer: that of the new model. Or a list with one for each model; the new model has the first. Without a
-            list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`.
+            list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`, with a warning.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
 
     Raises:
@@ -120,19 +121,24 @@ def _load(trie: Any, model: NGramForCausalLM, ids: np.ndarray) -> None:
 def _tokenizers(models: Sequence[Any], tokenizer: Any) -> tuple[Any, list[Any]]:
     """Return the tokenizer of the new model, and that of each model."""
     if not isinstance(tokenizer, list | tuple):
-        return tokenizer, [_own_tokenizer(model, tokenizer) for model in models]
+        return tokenizer, [_own_tokenizer(number, model, tokenizer) for number, model in enumerate(models, 1)]
     if len(tokenizer) != len(models):
         raise ValueError(f"{len(tokenizer)} tokenizers for {len(models)} models; give one, or one for each")
     return tokenizer[0], list(tokenizer)
 
 
-def _own_tokenizer(model: NGramForCausalLM, tokenizer: Any) -> Any:
+def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
     """Return the tokenizer that a model was estimated, read or saved with, or else `tokenizer`."""
     if model.own_tokenizer is not None:
         return model.own_tokenizer
     try:
         return AutoTokenizer.from_pretrained(model.name_or_path, local_files_only=True)
     except (OSError, ValueError):  # it has none
+        warnings.warn(
+            f"model {number} has no tokenizer of its own, so its words are taken to have the numbers of the one given; "
+            "if they have others, give a list with a tokenizer for each model",
+            stacklevel=4,
+        )
         return tokenizer
 
 

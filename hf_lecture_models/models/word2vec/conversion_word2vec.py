@@ -30,10 +30,19 @@ BINARY_NAMES, TEXT_NAMES = (".bin", ".bin.gz"), (".vec", ".vec.gz", ".txt", ".tx
 def is_word2vec_name(name: _Path) -> bool:
     """Return whether a path has a suffix of word2vec files.
 
-    >>> is_word2vec_name("GoogleNews-vectors.bin.gz"), is_word2vec_name("word2vec")
+    >>> is_word2vec_name("GoogleNews-vectors.bin.gz"), is_word2vec_name("glove.TXT"), is_word2vec_name("word2vec")
+    (True, True, False)
+    """
+    return os.fspath(name).lower().endswith((*BINARY_NAMES, *TEXT_NAMES))
+
+
+def is_binary_name(name: _Path) -> bool:
+    """Return whether a path has a suffix of binary word2vec files.
+
+    >>> is_binary_name("a.BIN"), is_binary_name("a.vec")
     (True, False)
     """
-    return os.fspath(name).endswith((*BINARY_NAMES, *TEXT_NAMES))
+    return os.fspath(name).lower().endswith(BINARY_NAMES)
 
 
 def from_word2vec_format(
@@ -112,7 +121,7 @@ def save_word2vec_format(self: Word2VecModel, path: _Path, tokenizer: Any, binar
 
 def _open(stage: Path, path: _Path) -> BinaryIO:
     # mtime 0: the same vectors make the same file.
-    packed = os.fspath(path).endswith(".gz")
+    packed = os.fspath(path).lower().endswith(".gz")
     return gzip.GzipFile(stage, "wb", mtime=0) if packed else stage.open("wb")  # type: ignore[return-value]
 
 
@@ -122,7 +131,7 @@ def _sizes(model: Word2VecModel) -> tuple[int, int]:
 
 def convert_from_word2vec(path: _Path, folder: _Path) -> tuple[int, int]:
     """Write a model folder with its tokenizer from a word2vec file; return the number of vectors and their width."""
-    model, tokenizer = Word2VecModel.from_word2vec_format(path, binary=os.fspath(path).endswith(BINARY_NAMES))
+    model, tokenizer = Word2VecModel.from_word2vec_format(path, binary=is_binary_name(path))
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
@@ -132,5 +141,5 @@ def convert_from_word2vec(path: _Path, folder: _Path) -> tuple[int, int]:
 def convert_to_word2vec(folder: _Path, path: _Path) -> tuple[int, int]:
     """Write a word2vec file from a model folder with a tokenizer; return the number of vectors and their width."""
     model = Word2VecModel.from_pretrained(folder)
-    model.save_word2vec_format(path, load_saved_tokenizer(os.fspath(folder)), os.fspath(path).endswith(BINARY_NAMES))
+    model.save_word2vec_format(path, load_saved_tokenizer(os.fspath(folder)), is_binary_name(path))
     return _sizes(model)

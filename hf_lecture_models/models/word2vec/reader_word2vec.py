@@ -37,6 +37,9 @@ _OTHERS = {
     b"\x80": "a pickle, as gensim's own `save` writes: load it there and write it by `save_word2vec_format`",
     b"\xba\x16\x4f\x2f": "a fastText model (.bin), which makes words of pieces: read its .vec file, with binary=False",
     b"PK": "a zip archive: unpack it",
+    b"BZh": "packed with bzip2: unpack it",
+    b"\xfd7zXZ": "packed with xz: unpack it",
+    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it",
 }
 
 
@@ -157,14 +160,18 @@ def _warn_of_the_rest(source: _Bytes, count: int | None, doubled: list[str]) -> 
 
 def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
     """Return the numbers of words and of numbers in each vector; None for the words of a file without a header."""
+    if source.peek(3) == b"\xef\xbb\xbf":  # a byte order mark
+        source.take(3)
     head = source.peek(_MAX_HEADER)
     for magic, name in _OTHERS.items():
         if head.startswith(magic):
             raise ValueError(f"{source.path} is no word2vec file but {name}")
-    match = _HEADER.match(head.removeprefix(b"\xef\xbb\xbf"))
+    match = _HEADER.match(head)
+    if match is None and (width := _width_without_header(source)):
+        if binary:
+            raise ValueError(f"{source.path} is text, as GloVe's files: read it with binary=False, named .txt or .vec")
+        return None, width
     if match is None:
-        if not binary and (width := _width_without_header(source)):
-            return None, width
         raise ValueError(
             f"{source.path} begins with {head[:20]!r} and not with the number of words and their width, as word2vec "
             "files do, nor with a word and its numbers, as GloVe's do"
@@ -178,7 +185,7 @@ def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
             f"{source.path} says that it holds {count} words of width {width}, at least {least} bytes, but it can hold "
             f"{source.most} only; it is cut off, or not of the kind binary={binary}, or its first line is wrong"
         )
-    source.take(len(head) - len(head.removeprefix(b"\xef\xbb\xbf")) + match.end())
+    source.take(match.end())
     return count, width
 
 

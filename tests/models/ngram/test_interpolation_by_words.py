@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 
 import pytest
 import torch
@@ -134,3 +135,15 @@ def test_fusion_refuses_an_ngram_that_numbers_words_differently(tmp_path):
     other, _ = unigram(tmp_path / "2.arpa", b=1 / 2, a=1 / 4)
     with pytest.raises(ValueError, match="2 tokens, such as 'a', have another id"):
         NGramLogitsProcessor(other, tokenizer)
+
+
+def test_a_model_without_a_tokenizer_is_taken_for_one_of_the_given_numbers(tmp_path):
+    one, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
+    other, its_own = unigram(tmp_path / "2.arpa", b=1 / 2, a=1 / 4)
+    other.own_tokenizer = None
+    with pytest.warns(UserWarning, match="model 2 has no tokenizer of its own.*give a list with a tokenizer for each"):
+        NGramForCausalLM.interpolate([one, other], tokenizer, ["a b b", "b a"], progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mixed = NGramForCausalLM.interpolate([one, other], [tokenizer, its_own], ["a b b", "b a"], progress=False)
+    assert mixed.config.mixture_weights == pytest.approx([0.2, 0.8], abs=1e-4)

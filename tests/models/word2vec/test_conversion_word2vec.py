@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import warnings
 from pathlib import Path
 from typing import Any
@@ -279,3 +281,22 @@ def test_words_of_glove_may_have_spaces(tmp_path: Path) -> None:
     path.write_bytes(b"cat 1 2 3\ndog 4 5 6 7\n")
     with pytest.raises(ValueError, match=r"byte \d+: line 2: 4 numbers follow the word, where 3 are needed"):
         read_word2vec(path, binary=False)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    """Of GloVe's files too, whose first line is a word; gensim takes it for a letter."""
+    path = tmp_path / "marked.txt"
+    for header in (b"", b"2 2\n"):
+        path.write_bytes(b"\xef\xbb\xbf" + header + b"cat 1 2\ndog 3 4\n")
+        assert read_word2vec(path, binary=False)[0] == ["cat", "dog"]
+
+
+def test_text_read_as_binary_and_packed_files_are_named(tmp_path: Path) -> None:
+    for content, message in (
+        (b"cat 1 2\ndog 3 4\n", r"is text, as GloVe's files: read it with binary=False, named \.txt or \.vec"),
+        (bz2.compress(b"1 2\ncat 1 2\n"), "packed with bzip2: unpack it"),
+        (lzma.compress(b"1 2\ncat 1 2\n"), "packed with xz: unpack it"),
+    ):
+        (tmp_path / "vectors.bin").write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            read_word2vec(tmp_path / "vectors.bin")

@@ -38,7 +38,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from hf_lecture_models.models.ngram.files.packing import is_damage, packing_of, unpacked
+from hf_lecture_models.io.packing import is_damage, packing_of, unpacked
 
 UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
 KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it

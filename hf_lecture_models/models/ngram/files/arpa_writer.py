@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.packing import packed
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, check_spellings
-from hf_lecture_models.models.ngram.files.packing import packed
 
 ROWS_PER_WRITE = 1 << 15
 

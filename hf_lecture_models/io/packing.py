@@ -27,6 +27,15 @@ def packing_of(head: bytes) -> str | None:
     return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), None)
 
 
+def packing_of_name(name: str | os.PathLike[str]) -> str | None:
+    """Return how a file with this name is packed; None if it is not.
+
+    >>> packing_of_name("a.txt.GZ"), packing_of_name("a.txt")
+    ('gzip', None)
+    """
+    return _BY_SUFFIX.get(os.path.splitext(os.fspath(name))[1].lower())
+
+
 def unpacked(file: BinaryIO, packing: str | None) -> BinaryIO:
     """Return the text of an open file, to be closed before the file.
 
@@ -54,7 +63,7 @@ def packed(file: BinaryIO, name: str | os.PathLike[str]) -> Any:
     Raises:
         ValueError: the name ends in .zst, and no package that packs so is installed.
     """
-    packing = _BY_SUFFIX.get(os.path.splitext(os.fspath(name))[1].lower())
+    packing = packing_of_name(name)
     if packing == "gzip":
         return gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
     if packing == "bzip2":
