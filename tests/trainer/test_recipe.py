@@ -30,7 +30,9 @@ def test_every_field_can_be_overridden_by_name(tmp_path):
 
 def test_numbers_with_an_exponent_need_no_point(tmp_path):
     """YAML 1.1 reads 1e-06 as a text, and a mapping has no types that would correct it."""
-    path = write(tmp_path / "r.yaml", "model: {ridge: 1e-06, shift: -1E+2, half: .5e0, name: '1e5', hash: 1e5a, n: 7}\n")
+    path = write(
+        tmp_path / "r.yaml", "model: {ridge: 1e-06, shift: -1E+2, half: .5e0, name: '1e5', hash: 1e5a, n: 7}\n"
+    )
     recipe = load(path, parse_overrides(["--model.scale", "1e3"], CausalLMRecipe))
     fields = {"ridge": 1e-6, "shift": -100.0, "half": 0.5, "name": "1e5", "hash": "1e5a", "n": 7, "scale": 1000.0}
     assert recipe.model == fields
