@@ -29,10 +29,9 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
     ((255, 255, 255), (2, 1))
 
     Args:
-        image: a path, an address (http, https, data:image/), the content of a file (bytes, an open file, base64 text,
-            or the mapping of a data set), a Pillow image; or an array, a tensor or lists, (height, width) or with a
-            first or last axis of 1 or 3 channels, or a last one of 2 or 4 (with transparency), in whole numbers from 0
-            to 255 or floats from 0 to 1.
+        image: a path, an address (http, https, data:image/), a file's content (bytes, base64 text, an open file, the
+            mapping of a data set), a Pillow image; or an array, a tensor or lists, (height, width) or with 1 or 3
+            channels first or last, or 2 or 4 last (with transparency), whole numbers to 255 or floats to 1, from 0.
         place: the name of the image in messages.
         channels: which axis of an array has the channels, "first" or "last"; None: the axis of 3 numbers, else that of
             1, the first one if both have as many.
@@ -48,10 +47,10 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
         Image, ImageOps = import_module("PIL.Image"), import_module("PIL.ImageOps")
     except ImportError as error:
         raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
-    place = place if len(place) <= _LONGEST_PLACE else f"{place[:60]}..."
+    place = place[:_LONGEST_PLACE]
     if isinstance(image, Mapping):  # in data sets whose column is not declared as one of images
         image = image.get("bytes") or image.get("path")
-    if not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)) and not hasattr(image, "read"):
+    if not hasattr(image, "read") and not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)):
         image = Image.fromarray(_pixels(image, place, channels))
     try:
         if not isinstance(image, Image.Image):
@@ -69,7 +68,7 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
 
 
 def open_input(image: Any, timeout: float | None = None, channels: str | None = None) -> Any:
-    """Return the input of a pipeline as `open_image` does; transformers waits for an address as long as it is told."""
+    """Return the input of a pipeline as `open_image` does; `timeout` is in seconds, for addresses."""
     if isinstance(image, str) and image.startswith(_ADDRESSES):
         return load_image(image, timeout=timeout)
     place = str(image) if isinstance(image, str | os.PathLike) else "the image"

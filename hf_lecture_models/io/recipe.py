@@ -39,7 +39,7 @@ def read_yaml(text: str) -> Any:
     {'ridge': 1e-06, 'name': '1e5'}
 
     Raises:
-        yaml.YAMLError: it is no YAML.
+        yaml.YAMLError: it is not YAML.
         RecursionError: its brackets are nested too deeply.
     """
     return yaml.load(text, _Loader)
