@@ -14,8 +14,6 @@ import sys
 import time
 from typing import Any
 
-import yaml
-
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.streaming import read_training_texts
@@ -24,7 +22,7 @@ from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.io.files import check_writable, staged_folder, write_file
 from hf_lecture_models.io.progress import hide_other_bars
-from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting
+from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting, write_yaml
 from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
@@ -149,7 +147,7 @@ def main(arguments: list[str]) -> None:
     with staged_folder(recipe.output_dir) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        write_file(folder / "recipe.yaml", yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False))
+        write_file(folder / "recipe.yaml", write_yaml(dataclasses.asdict(recipe)))
         if facts is not None:
             write_facts(folder, facts)
             write_card(folder, facts)

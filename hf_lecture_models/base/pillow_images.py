@@ -16,6 +16,8 @@ from transformers.image_utils import load_image
 
 _ADDRESSES = ("http://", "https://")
 _DATA = "data:image/"
+# Longer ones are no paths, but images in base64.
+_LONGEST_PLACE = 4096
 # Modes of pixels with more than eight bits, which Pillow would clip.
 _DEEP_MODES = ("I", "F")
 
@@ -27,9 +29,9 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
     ((255, 255, 255), (2, 1))
 
     Args:
-        image: a path, an address (http, https, data:image/), the content of a file (bytes, or the mapping of a data
-            set), a Pillow image; or an array, a tensor or lists, (height, width) or with a first or last axis of 1 or 3
-            channels, or a last one of 2 or 4 (with transparency), in whole numbers from 0 to 255 or floats from 0 to 1.
+        image: a path, an address (http, https, data:image/), a file's content (bytes, base64 text, an open file, the
+            mapping of a data set), a Pillow image; or an array, a tensor or lists, (height, width) or with 1 or 3
+            channels first or last, or 2 or 4 last (with transparency), whole numbers to 255 or floats to 1, from 0.
         place: the name of the image in messages.
         channels: which axis of an array has the channels, "first" or "last"; None: the axis of 3 numbers, else that of
             1, the first one if both have as many.
@@ -45,9 +47,10 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
         Image, ImageOps = import_module("PIL.Image"), import_module("PIL.ImageOps")
     except ImportError as error:
         raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
+    place = place[:_LONGEST_PLACE]
     if isinstance(image, Mapping):  # in data sets whose column is not declared as one of images
         image = image.get("bytes") or image.get("path")
-    if not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)):
+    if not hasattr(image, "read") and not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)):
         image = Image.fromarray(_pixels(image, place, channels))
     try:
         if not isinstance(image, Image.Image):
@@ -65,10 +68,11 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
 
 
 def open_input(image: Any, timeout: float | None = None, channels: str | None = None) -> Any:
-    """Return the input of a pipeline as `open_image` does; transformers opens addresses and base64 text."""
-    if isinstance(image, str) and not os.path.isfile(image) and not image.startswith(_DATA):
+    """Return the input of a pipeline as `open_image` does; `timeout` is in seconds, for addresses."""
+    if isinstance(image, str) and image.startswith(_ADDRESSES):
         return load_image(image, timeout=timeout)
-    return open_image(image, str(image) if isinstance(image, os.PathLike) else "the image", channels)
+    place = str(image) if isinstance(image, str | os.PathLike) else "the image"
+    return open_image(image, place, channels)
 
 
 def images_of(images: Any) -> list[Any]:
@@ -93,7 +97,19 @@ def _fetched(image: Any) -> Any:
 def _file(image: Any) -> Any:
     if isinstance(image, str) and image.startswith(_DATA):
         image = base64.b64decode(image.partition(",")[2])
+    elif isinstance(image, str) and not os.path.isfile(image):
+        image = _decoded(image) or image
     return BytesIO(image) if isinstance(image, (bytes, bytearray)) else image
+
+
+def _decoded(text: str) -> bytes | None:
+    """Return the content of an image that is written in base64; None for another text, such as the path of no file."""
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+        import_module("PIL.Image").open(BytesIO(content))
+    except (ValueError, OSError):
+        return None
+    return content
 
 
 def _pixels(image: Any, place: str, channels: str | None) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from hf_lecture_models.claims.effect import EXPECTATIONS, GREATER
+from hf_lecture_models.io.recipe import read_yaml
 
 LEDGER = Path(__file__).with_name("ledger")
 _SLIDE = re.compile(r"[RY]:\d+(-\d+)?|N s\d+(-\d+)?")
@@ -128,7 +129,7 @@ def read_claim(path: Path) -> Claim:
         ValueError: a field is missing, unknown or impossible; the message names the file.
     """
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = read_yaml(path.read_text(encoding="utf-8"))
         values["experiment"], values["embedded"] = (_trial(values[name]) for name in ("experiment", "embedded"))
         values["slides"] = tuple(values["slides"])
         claim = Claim(id=path.stem, **values)

@@ -30,7 +30,8 @@ class ConllTable:
     Blank lines end sentences. In CoNLL-U the ten columns have names; comments, multiword tokens (`1-2`) and empty nodes
     (`1.1`) are left out. In other files the columns are numbered from "1" and separated by tabs or blanks; lines that
     begin with -DOCSTART- are left out, and so are comments: lines before a sentence's words that begin with # and have
-    another number of columns than words, or # alone in the first one and in the last one no tag that other words have.
+    another number of columns than words, or # and a blank or tab at their beginning and at their end no tag that other
+    words have.
     So `# O` is the word #, and `# newdoc` is a comment. `tokens` is the column of words: `form` in CoNLL-U, else the
     first column. `tags` is the last column; in CoNLL-U, which has several columns of tags, the name of one is needed in
     its place.
@@ -87,16 +88,18 @@ class ConllTable:
         if not any(heads for heads, _ in parts):
             return sentences
         sure = [self._split(line) for heads, words in parts for _, line in words[len(heads) :]]
-        sure = sure or [columns for words in sentences for _, line in words if (columns := self._split(line))[0] != "#"]
+        sure = sure or [
+            columns for words in sentences for _, line in words if not _is_sign(columns := self._split(line))
+        ]
         width, tags = len(sure[0]) if sure else 0, {columns[-1] for columns in sure}
 
         def is_word(columns: list[str]) -> bool:
             is_tagged = width == 1 or columns[-1] in tags or bool(_ENTITY_TAG.fullmatch(columns[-1]))
-            return len(columns) == width and (columns[0] != "#" or is_tagged)
+            return len(columns) == width and (not _is_sign(columns) or is_tagged)
 
         left_out = [(number, self._split(line)) for heads, _ in parts for number, line in heads]
         left_out = [(number, columns) for number, columns in left_out if not is_word(columns)]
-        if alike := [number for number, columns in left_out if len(columns) == width or columns[0] != "#"]:
+        if alike := [number for number, columns in left_out if len(columns) == width or not _is_sign(columns)]:
             log_once(
                 f"{self.name}: {len(alike)} line(s) before a sentence that begin with # are left out as comments, the "
                 f"first is line {alike[0]}: a word has {width} columns, and a tag that other words have, too"
@@ -126,3 +129,8 @@ class ConllTable:
 
 def _begins_with_sign(numbered: Line) -> bool:
     return numbered[1].startswith("#")
+
+
+def _is_sign(columns: list[str]) -> bool:
+    """Return whether the first of the columns is #, or begins with it and a blank, as where others follow a tab."""
+    return columns[0].split(maxsplit=1)[:1] == ["#"]

@@ -11,13 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
 from huggingface_hub import ModelCard
 
 from hf_lecture_models.hub.energy import describe_energy
 from hf_lecture_models.hub.metadata import DRAWN, PACKAGE, card_metadata, data_name, source_example
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS, TRIED_TRANSFORMERS
 from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import write_yaml
 from hf_lecture_models.version import REPOSITORY_URL
 
 LEARNING_CURVE = "learning_curve.png"
@@ -88,7 +88,7 @@ def render_card(
         repository_url=REPOSITORY_URL,
         about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
         rows=[(label, _shown(value)) for label, value in measured.values()],
-        recipe=yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip() if recipe else "",
+        recipe=write_yaml(recipe).strip() if recipe else "",
         training=_training_rows(facts),
         energy=describe_energy(facts),
         learning_curve=learning_curve,

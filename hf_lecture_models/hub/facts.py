@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from huggingface_hub import constants
 from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
@@ -17,6 +16,7 @@ from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import read_yaml
 from hf_lecture_models.io.runs import environment
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import read_task_file
@@ -112,7 +112,7 @@ def facts_of_training(
     """
     folder = Path(folder)
     path = folder / "recipe.yaml"
-    recipe = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    recipe = read_yaml(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if not isinstance(recipe, dict):
         raise ValueError(f"{path} holds {recipe!r:.60}, not a recipe's fields: restore it, or remove it")
     record = folder / "training.json"

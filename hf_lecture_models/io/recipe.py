@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import math
 import os
+import re
 import textwrap
 import types
 import typing
@@ -15,6 +16,43 @@ from typing import Any, TypeVar
 import yaml
 
 RecipeType = TypeVar("RecipeType", bound="Recipe")
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-06 as a number, as YAML 1.2 and Python do; in YAML 1.1 numbers with an exponent need a point."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts quotes around a text that `_Loader` would read as a number."""
+
+
+for _kind in (_Loader, _Dumper):
+    _kind.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+    )
+
+
+def read_yaml(text: str) -> Any:
+    """Return the value of a text in YAML.
+
+    >>> read_yaml("{ridge: 1e-06, name: '1e5'}")
+    {'ridge': 1e-06, 'name': '1e5'}
+
+    Raises:
+        yaml.YAMLError: it is not YAML.
+        RecursionError: its brackets are nested too deeply.
+    """
+    return yaml.load(text, _Loader)
+
+
+def write_yaml(value: Any) -> str:
+    """Return YAML, which `read_yaml` reads as `value`.
+
+    >>> print(write_yaml({"ridge": 1e-06, "name": "1e5"}), end="")
+    ridge: 1.0e-06
+    name: '1e5'
+    """
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 def setting(
@@ -118,7 +156,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no recipe {path}")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = read_yaml(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a YAML file: {error}") from error
     except RecursionError:
@@ -157,7 +195,7 @@ def parse_overrides(
                 raise ValueError(f"{name} needs a value: {name} VALUE")
             text = rest.pop(0)
         try:
-            values[name[2:]] = yaml.safe_load(text) if text else ""
+            values[name[2:]] = read_yaml(text) if text else ""
         except yaml.YAMLError:
             raise ValueError(
                 f"{name}: {text!r} is no YAML value; put quotes around a text that has its signs"
@@ -198,7 +236,7 @@ def unknown_name(name: str, names: Sequence[str], kind: str = "field") -> str:
 
 
 def coerced(value: Any, kind: Any, name: str) -> Any:
-    """Return `value` as the annotated type; YAML reads 1e-3 as text and 1 as an int, both are meant as numbers.
+    """Return `value` as the annotated type; for a float, an integer and a text of a number are numbers, too.
 
     Raises:
         ValueError: it is of another type; the message names the field `name`.

@@ -31,6 +31,7 @@ from hf_lecture_models.pipelines.image_captioning import ImageCaptioningPipeline
 from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
 from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
 from hf_lecture_models.tokenization.elmo import ElmoTokenizer
+from hf_lecture_models.tokenization.offsets import whole_offsets
 
 _PIPELINES: dict[str, tuple[Any, Any, str]] = {
     sentence_ranking.TASK: (SentenceRankingPipeline, AutoModelForCausalLM, "text"),
@@ -52,6 +53,7 @@ def register_pipelines() -> None:
     SentenceRankingPipeline.score_sentences = staticmethod(_score_with_package)
     if not hasattr(TokenClassificationPipeline.preprocess, "__wrapped__"):
         _refuse_rows_of_characters()
+        _take_whole_offsets()
         for image_pipeline in (ImageClassificationPipeline, ImageFeatureExtractionPipeline):
             _open_images_of_all_forms(image_pipeline)
 
@@ -86,6 +88,25 @@ def _refuse_rows_of_characters() -> None:
 
     setattr(TokenClassificationPipeline, "_sanitize_parameters", sanitized)  # noqa: B010
     setattr(TokenClassificationPipeline, "preprocess", checked)  # noqa: B010
+
+
+def _take_whole_offsets() -> None:
+    """Let transformers' token-classification take the first letters of words into its entities, for our models.
+
+    Its offsets are the tokenizer's, which may leave them out (`whole_offsets`).
+    """
+    gather: Any = TokenClassificationPipeline.gather_pre_entities
+
+    @wraps(gather)
+    def gathered(self: Any, sentence: str, input_ids: Any, scores: Any, offsets: Any, *args: Any, **kwargs: Any) -> Any:
+        # Of a list of words, offsets begin anew in each word.
+        is_text = offsets is not None and kwargs.get("word_to_chars_map") is None
+        if is_text and self.model.config.model_type.startswith("lecture_"):
+            tokens = self.tokenizer.convert_ids_to_tokens(input_ids.tolist())
+            offsets = whole_offsets(sentence, tokens, offsets.tolist())
+        return gather(self, sentence, input_ids, scores, offsets, *args, **kwargs)
+
+    setattr(TokenClassificationPipeline, "gather_pre_entities", gathered)  # noqa: B010
 
 
 def _open_images_of_all_forms(image_pipeline: Any) -> None:

@@ -23,7 +23,6 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-import yaml
 from accelerate import Accelerator
 from accelerate.utils import (
     DistributedType,
@@ -38,6 +37,7 @@ from transformers.utils.logging import is_progress_bar_enabled
 
 from hf_lecture_models.io.files import staged_folder, write_file
 from hf_lecture_models.io.progress import no_progress
+from hf_lecture_models.io.recipe import write_yaml
 from hf_lecture_models.io.runs import received_signals, run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
@@ -223,8 +223,7 @@ class _Run:
         if state is not None:
             self.progress = go_back(state, accelerator.process_index, self.optimizer, self.schedule, self.batches)
         elif accelerator.is_main_process:
-            text = yaml.safe_dump(recipe.to_dict(), sort_keys=False, allow_unicode=True)
-            write_file(self.folder / "recipe.yaml", text)
+            write_file(self.folder / "recipe.yaml", write_yaml(recipe.to_dict()))
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
             reporter.note(f"tracked by {recipe.report_to}: {look}")

@@ -130,6 +130,13 @@ def test_comments_are_no_words(tmp_path: Path, separator: str, capsys: pytest.Ca
     assert "a.conll: 3 line(s) before a sentence that begin with # are left out" in capsys.readouterr().err
 
 
+def test_a_comment_with_a_tab(tmp_path: Path) -> None:
+    """In a file whose columns have tabs, the first column of a comment may be more than its sign."""
+    lines = ["# id\t7", "#\tx", "# 1\tNOUN", "ok\tNOUN", "", "# new doc\t8", "no\tDET"]
+    rows = read(write(tmp_path / "a.conll", lines))
+    assert rows.columns == {"tokens": [["# 1", "ok"], ["no"]], "tags": [["NOUN", "NOUN"], ["DET"]]}
+
+
 def test_words_that_begin_with_a_sign_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As in WNUT-17: first in a sentence, with a tag that no other word has."""
     lines = ["#esb\tB-location", "", "#\tB-product", "", "ok\tO"]

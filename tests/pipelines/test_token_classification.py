@@ -12,11 +12,13 @@ import torch
 from seqeval.metrics.sequence_labeling import get_entities
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
+from hf_lecture_models import LectureBertConfig, LectureBertForTokenClassification
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.tagged_sentences import encode_sentences, predict_words
 from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
 from tests.tasks.small_tagger import ROWS as OTHERS
 from tests.tasks.small_tagger import TAGS
+from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
 
 # É is two bytes, which have one place.
 ROWS = [*OTHERS, {"tokens": ["Élan", "met", "Élan", "York"], "tags": ["B-PER", "O", "B-PER", "I-PER"]}]
@@ -136,3 +138,17 @@ def test_words_that_are_split_already(trained: tuple[str, Path]) -> None:
             words = [words[0], *(f" {word}" for word in words[1:])]
         (answer,) = quietly(tag, words, is_split_into_words=True, delimiter="" if reads_blanks else " ")
         assert found(answer) == found(quietly(tag, text)) == in_text(row)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_keep_their_first_letter(kind: str) -> None:
+    """The tokens' places are all letters of the text, where the tokenizer leaves some of them out, too."""
+    texts = ["Jan slaapt in Utrecht.", "De kat (Miep) zit op de mat", "Éclair été naïve"]
+    tokenizer = spaced_bytes(kind, texts)
+    torch.manual_seed(0)
+    config = LectureBertConfig(vocab_size=len(tokenizer), hidden_size=12, num_hidden_layers=1, num_labels=2)
+    tagger = pipeline("token-classification", model=LectureBertForTokenClassification(config), tokenizer=tokenizer)
+    for text in texts:
+        places = [range(one["start"], one["end"]) for one in tagger(text)]
+        letters = {place for own in places for place in own if not text[place].isspace()}
+        assert letters == {place for place, letter in enumerate(text) if not letter.isspace()}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
+from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, write_yaml
 from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 
@@ -26,6 +26,19 @@ def test_every_field_can_be_overridden_by_name(tmp_path):
     assert (recipe.learning_rate, recipe.epochs, recipe.clip_norm) == (2e-4, 7.0, None)
     assert recipe.model == {"model_type": "x", "hidden_size": 9}
     assert recipe.train_files == ["a.txt"]
+
+
+def test_numbers_with_an_exponent_need_no_point(tmp_path):
+    """YAML 1.1 reads 1e-06 as a text, and a mapping has no types that would correct it."""
+    path = write(
+        tmp_path / "r.yaml", "model: {ridge: 1e-06, shift: -1E+2, half: .5e0, name: '1e5', hash: 1e5a, n: 7}\n"
+    )
+    recipe = load(path, parse_overrides(["--model.scale", "1e3"], CausalLMRecipe))
+    fields = {"ridge": 1e-6, "shift": -100.0, "half": 0.5, "name": "1e5", "hash": "1e5a", "n": 7, "scale": 1000.0}
+    assert recipe.model == fields
+    assert [type(value) for value in recipe.model.values()] == [type(value) for value in fields.values()]
+    again = load(write(tmp_path / "again.yaml", write_yaml(recipe.to_dict())))
+    assert again == recipe, "texts that look like numbers stay texts"
 
 
 def test_mutable_defaults_are_not_shared():

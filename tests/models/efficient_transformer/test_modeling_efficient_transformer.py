@@ -422,3 +422,36 @@ def test_training_through_segments(kind: str) -> None:
         cache, total = outputs.past_key_values.detach(), total + outputs.loss
         assert all(gradient.isfinite().all() for gradient in gradients(model, outputs.loss).values())
     assert_close(total, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "block"), [("hierarchical", 6), ("local", 8), ("low_rank", 40)])
+@torch.no_grad()
+def test_export_keeps_batch_and_length_free(kind: str, block: int) -> None:
+    """As the page of other programs says: for texts longer than a block, except multiples of it, which are refused."""
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "projected_length": 8}
+    sizes |= {"window_size": 8, "block_size": 6, "max_position_embeddings": 40, "vocab_size": 17}
+    model = EfficientTransformerForMaskedLM(
+        EfficientTransformerConfig(attention_kind=kind, bidirectional=True, **sizes)
+    )
+    perturb(model.eval(), 0.5)
+    names = ("input_ids", "attention_mask")
+    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("seq", min=9, max=40)}
+    example = {name: torch.ones(2, 20, dtype=torch.long) for name in names}
+    program = torch.export.export(
+        model,
+        (),
+        example,
+        dynamic_shapes=dict.fromkeys(names, free),
+        prefer_deferred_runtime_asserts_over_guards=True,
+    ).module()
+    for length in (9, 10, 17, 31, 39, 12 if block == 6 else 40):
+        mask = torch.ones(3, length, dtype=torch.long)
+        mask[0, :3] = mask[1, -2:] = 0
+        inputs = {"input_ids": torch.randint(4, 17, (3, length)), "attention_mask": mask}
+        if length % block == 0:
+            with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+                program(**inputs)
+        else:
+            real = mask.bool()
+            assert_close(program(**inputs).logits[real], model(**inputs).logits[real])
