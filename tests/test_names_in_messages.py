@@ -40,6 +40,7 @@ NO_CLASSES = {
     "GloVe",
     "ImageFolder",
     "KenLM",
+    "KeyDataset",
     "MultiRNNCell",
 }
 NO_CLASSES |= {"WenQuanYi", "WikiText", "WordPiece", "YaHei"}

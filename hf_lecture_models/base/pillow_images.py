@@ -49,7 +49,12 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
         raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
     place = place[:_LONGEST_PLACE]
     if isinstance(image, Mapping):  # in data sets whose column is not declared as one of images
-        image = image.get("bytes") or image.get("path")
+        columns, image = ", ".join(map(str, image)), image.get("bytes") or image.get("path")
+        if image is None:
+            raise TypeError(
+                f"one of the images is a row of the columns {columns}; name the column of images: "
+                "KeyDataset(dataset, COLUMN)"
+            )
     if not hasattr(image, "read") and not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)):
         image = Image.fromarray(_pixels(image, place, channels))
     try:

@@ -3,19 +3,20 @@
 
 CMUSphinx and IRSTLM ask for this form. SRILM reads the marks as the bounds that it adds to other texts, and so does
 this package; KenLM refuses them. `<pad>` at either end, as rows that were padded and decoded have it, is left out.
+This file travels with exported models.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import length_hint
 from typing import Any
 
-from hf_lecture_models.tokenization.splitting import SplitTexts, split_words
-
 # Unicode's property White_Space.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_WORD = re.compile(f"[^{_SPACES}]+")
 _MARKS = (("<s>", "bos_token", "cls_token"), ("</s>", "eos_token", "sep_token"), ("<pad>", "pad_token"))
 
 Where = Callable[[int], str]
@@ -76,7 +77,7 @@ def strip_bounds(texts: Any, tokenizer: Any = None) -> Any:
     >>> strip_bounds(["<s> the cat </s>", "a dog", "</s>"])
     ['the cat', 'a dog', '</s>']
     """
-    if isinstance(texts, str | bytes | SplitTexts) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable) or _is_split(texts):
         return texts  # split as they are, or refused by the tokenizer
     bounds = TextBounds(tokenizer)
     stripped = (bounds.strip(text) if isinstance(text, str) else text for text in texts)
@@ -100,7 +101,7 @@ def plain_texts(texts: Any, tokenizer: Any = None, where: Where | None = None) -
         ValueError: while the texts are read: some texts have a mark and others do not; or a mark is inside a text
             and the tokenizer has no token for it but the unknown one.
     """
-    if isinstance(texts, SplitTexts):
+    if _is_split(texts):
         _refuse_split_marks(texts, tokenizer)
         return texts
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
@@ -162,11 +163,16 @@ def _is_closed(tokenizer: Any) -> bool:
     return bool(getattr(tokenizer, "has_one_token_per_word", bool)())
 
 
+def _is_split(texts: Any) -> bool:
+    """Return whether the texts are `SplitTexts`, whose file does not travel with models."""
+    return hasattr(texts, "indices")
+
+
 def _mark_inside(text: str, marks: set[str]) -> str | None:
-    return next((word for word in split_words(text) if word in marks), None)
+    return next((word for word in _WORD.findall(text) if word in marks), None)
 
 
-def _refuse_split_marks(texts: SplitTexts, tokenizer: Any) -> None:
+def _refuse_split_marks(texts: Any, tokenizer: Any) -> None:
     marks = TextBounds(tokenizer).own
     if _is_closed(tokenizer) and any(not marks.isdisjoint(index.words) for index in texts.indices()):
         for number, text in enumerate(texts):

@@ -475,7 +475,7 @@ def test_the_pipeline_takes_images_of_every_kind(tmp_path: Path) -> None:
     rows = datasets.Dataset.from_dict({"image": items}, datasets.Features({"image": datasets.Image()}))
     for given in (rows["image"], KeyDataset(rows, "image")):
         assert list(answers(given)) == captioner(items, max_new_tokens=5)
-    with pytest.raises(TypeError, match="one of them is a dict"):
+    with pytest.raises(TypeError, match="a row of the columns image; name the column"):
         next(captioner(rows))
     several = captioner(image, num_beams=3, num_return_sequences=2, max_new_tokens=5)
     assert several[0]["score"] >= several[1]["score"]
