@@ -188,10 +188,10 @@ def test_one_token_for_both_ends_is_refused(arpa, tmp_path):
 
 
 def test_folders_and_files_are_converted(arpa, tmp_path):
-    assert convert_from_file(arpa, tmp_path / "model") == [8, 8, 5]
+    assert convert_from_file(arpa, tmp_path / "model") == [7, 8, 5]
     assert (tmp_path / "model" / "config.json").is_file()
     assert (tmp_path / "model" / "tokenizer.json").is_file()
-    assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [8, 8, 5]
+    assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [7, 8, 5]
     assert read_arpa(tmp_path / "again.arpa.gz")[0] == read_arpa(arpa)[0]
     assert_same_tables(read_arpa(arpa)[1], read_arpa(tmp_path / "again.arpa.gz")[1])
 
