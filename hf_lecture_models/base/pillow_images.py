@@ -48,13 +48,7 @@ def open_image(image: Any, place: str = "the image", channels: str | None = None
     except ImportError as error:
         raise ImportError("reading images needs Pillow: pip install 'hf-lecture-models[train]'") from error
     place = place[:_LONGEST_PLACE]
-    if isinstance(image, Mapping):  # in data sets whose column is not declared as one of images
-        columns, image = ", ".join(map(str, image)), image.get("bytes") or image.get("path")
-        if image is None:
-            raise TypeError(
-                f"one of the images is a row of the columns {columns}; name the column of images: "
-                "KeyDataset(dataset, COLUMN)"
-            )
+    image = _of_mapping(image) if isinstance(image, Mapping) else image
     if not hasattr(image, "read") and not isinstance(image, (str, os.PathLike, bytes, bytearray, Image.Image)):
         image = Image.fromarray(_pixels(image, place, channels))
     try:
@@ -95,6 +89,17 @@ def images_of(images: Any) -> list[Any]:
     return list(images) if getattr(images, "ndim", 0) == 4 else [images]
 
 
+def _of_mapping(image: Mapping[str, Any]) -> Any:
+    """Return the image of a data set whose column is not declared as one of images."""
+    content = image.get("bytes") or image.get("path")
+    if content is None:
+        raise TypeError(
+            f"one of the images is a row of the columns {', '.join(image)}; name the column of images: "
+            "KeyDataset(dataset, COLUMN)"
+        )
+    return content
+
+
 def _fetched(image: Any) -> Any:
     return load_image(image) if isinstance(image, str) and image.startswith(_ADDRESSES) else None
 
@@ -111,7 +116,8 @@ def _decoded(text: str) -> bytes | None:
     """Return the content of an image that is written in base64; None for another text, such as the path of no file."""
     try:
         content = base64.b64decode("".join(text.split()), validate=True)
-        import_module("PIL.Image").open(BytesIO(content))
+        Image = import_module("PIL.Image")
+        Image.open(BytesIO(content))
     except (ValueError, OSError):
         return None
     return content
