@@ -149,7 +149,7 @@ class LectureConfig(PreTrainedConfig):
         if model_type != self.model_type:
             return self._read_other_model(model_type, kwargs)
         self._read_aliases(kwargs)
-        if (self.transformers_version or "").startswith(("3.", "4.")):  # they kept parameters of generation here
+        if str(self.transformers_version).startswith(("3.", "4.")):  # they kept parameters of generation here
             for name in sorted(kwargs.keys() & GENERATION_PARAMETERS - _READ_BY_ALL):
                 if not self._is_known(name):
                     value = kwargs.pop(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from functools import wraps
 from inspect import signature
 from typing import Any
@@ -147,7 +148,8 @@ def train_as_causal_lm(model_class: type) -> None:
     def count_prepared(trainer: Any, batch_samples: list[Any], *args: Any, **kwargs: Any) -> Any:
         model = trainer.accelerator.unwrap_model(trainer.model)
         for batch in batch_samples if hasattr(model, "prepare_labels") else ():
-            model.prepare_labels(batch, smoothed=trainer.label_smoother is not None)
+            if isinstance(batch, Mapping):  # trl's prompts to generate from are lists
+                model.prepare_labels(batch, smoothed=trainer.label_smoother is not None)
         return count(trainer, batch_samples, *args, **kwargs)
 
     count_prepared.prepares_labels = True  # type: ignore[attr-defined]
