@@ -197,7 +197,7 @@ def _export(tensors: _Tensors, path: Path) -> None:
             reason = str(error.__cause__ or error).strip().partition("\n")[0]
             raise ValueError(
                 f"{type(tensors.model).__name__} cannot be written as ONNX by torch {torch.__version__} ({reason}); "
-                "use the model itself, or `hf-lecture publish` for a folder that runs without this package"
+                "use the model itself, or `hub.export`, whose folder runs without this package"
             ) from error
     assert program is not None
     program.save(str(path), external_data=False)

@@ -69,7 +69,7 @@ _NO_DISTRIBUTION = (
 
 _NOT_RECORDED = (
     "torch.jit.trace cannot record an n-gram model: how many tables it looks a word up in depends on the text; save it "
-    "with save_pretrained, or as ARPA with hf-lecture convert"
+    "with save_pretrained, or as ARPA with `hf-lecture convert MODEL model.arpa`"
 )
 
 
