@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the self-attention language model."""
 
+from typing import Any
+
 from hf_lecture_models.base.configuration import BLOCKS_TP_PLAN, TRANSFORMER_SIZES, LectureConfig
 from hf_lecture_models.io.compat import strict
 
@@ -42,6 +44,7 @@ class SelfAttentionConfig(LectureConfig):
     """
 
     model_type = "lecture_self_attention"
+    base_model_tp_plan = BLOCKS_TP_PLAN
     allowed_values = {
         "hidden_act": ("gelu_new", "gelu", "relu", "silu", "swish"),
         "position_encoding": ("sinusoidal", "learned", "relative", "alibi", "none"),
@@ -76,12 +79,11 @@ class SelfAttentionConfig(LectureConfig):
     bos_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
 
-    @property
-    def base_model_tp_plan(self) -> dict[str, str]:  # type: ignore[override]
-        """How the matrices are divided among devices; each computes Swish_β, whose β needs all of W_1 h, as a whole."""
-        if self.hidden_act == "swish":
-            return BLOCKS_TP_PLAN | {"layers.*.ffn.up_proj": "colwise_rep", "layers.*.ffn.down_proj": "rowwise_rep"}
-        return BLOCKS_TP_PLAN
+    def __post_init__(self, **kwargs: Any) -> None:
+        if self.hidden_act == "swish":  # each device computes it as a whole: β needs all of W_1 h
+            whole = {"layers.*.ffn.up_proj": "colwise_rep", "layers.*.ffn.down_proj": "rowwise_rep"}
+            self.base_model_tp_plan = BLOCKS_TP_PLAN | whole  # type: ignore[misc]
+        super().__post_init__(**kwargs)
 
     @property
     def longest_input(self) -> int | None:
