@@ -685,6 +685,7 @@ class ModelTests:
         if self.trainable:
             assert_gradients(gradients(model, ours), gradients(model, theirs))
 
+    @pytest.mark.slow
     @pytest.mark.once_per_model("config_class")
     @pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated, and warns of every shape that it records
     @torch.no_grad()

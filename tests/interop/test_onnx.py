@@ -60,7 +60,7 @@ def efficient(kind: str, head: str = "MaskedLM") -> Build:
 
 
 # Exports of attention in blocks take up to two minutes each; CI runs the quick ones.
-QUICK = ("Transformer-XL", "linear", "hashing")
+QUICK = ("Transformer-XL", "linear")
 LONG_EXPORTS: dict[str, Build] = {
     "Transformer-XL": model_of("TransfoXLLMHeadModel", "TransfoXL", **XL),
     "Transformer-XL, states": model_of("TransfoXLModel", "TransfoXL", same_length=True, **XL),
