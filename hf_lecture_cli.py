@@ -153,7 +153,7 @@ Probability = StrEnum("Probability", ["terminated", "prefix"])
 Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
 PromptTask = StrEnum("PromptTask", ["copa", "balanced_copa", "piqa", "arc_easy", "arc_challenge"])
-# Those of `hf_lecture_models/exercises/registry.py`, in its order.
+# Those of `hf_lecture_models/lab/exercises/registry.py`, in its order.
 EXERCISE_NAMES = (
     *("bpe_merge", "unigram_viterbi", "kneser_ney_discounts", "lstm_cell", "backpropagation_through_time"),
     *("skip_gram_update", "attention", "layer_norm_gradient", "mask_tokens", "beam_search", "relative_shift"),

@@ -19,11 +19,11 @@ import numpy as np
 
 from benchmarks.common import check_trained_on_committed_code, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM
-from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
-from hf_lecture_models.evaluation.cache import ContinuousCache, Predictions, UnigramCache
-from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation, gradient_rms
 from hf_lecture_models.evaluation.scoring import score_stream
-from hf_lecture_models.generation.sampling import sample_texts
+from hf_lecture_models.lab.studies.adaptation import Adaptation, describe, score_adapted
+from hf_lecture_models.lab.studies.cache import ContinuousCache, Predictions, UnigramCache
+from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation, gradient_rms
+from hf_lecture_models.lab.studies.sampling import sample_texts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights
 

@@ -32,8 +32,8 @@ from benchmarks.common import (
 )
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.evaluation.blimp import TEXT_FORMS, Paradigm, read_blimp
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.lab.studies.blimp import TEXT_FORMS, Paradigm, read_blimp
 from hf_lecture_models.loading import load_model
 
 # In nats; what rounding to float32 does to the sums of a sentence is below it.

@@ -28,8 +28,8 @@ from benchmarks.common import (
 )
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison
-from hf_lecture_models.evaluation.blimp import Paradigm, evaluate_blimp, read_blimp
+from hf_lecture_models.lab.studies.blimp import Paradigm, evaluate_blimp, read_blimp
+from hf_lecture_models.lab.studies.blimp_pictures import save_blimp_comparison
 from hf_lecture_models.loading import load_model
 
 AS_THEY_ARE = "5-gram, sentences as they are"

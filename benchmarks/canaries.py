@@ -37,11 +37,11 @@ from benchmarks.common import (
 )
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.analysis.figures import COLOURS, DASHES, MARKERS, SMALL, WIDTH, slide
-from hf_lecture_models.evaluation.exposure import measure_exposure
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.files import write_file
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.exposure import measure_exposure
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 
 PREFIX = "the number of {} is"
 REPETITIONS = (0, 1, 2, 4, 8, 16, 32, 64)

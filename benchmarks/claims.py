@@ -5,8 +5,8 @@
     python -m benchmarks.claims --page
 
 NAME is a claim's (`hf-lecture claim` lists them). A trial that was cut off goes on after the last measurement that it
-finished. Each record is written into the package, hf_lecture_models/claims/records/NAME.json, so that an installed copy
-knows the verdicts; with --output into FOLDER, and nothing into the package.
+finished. Each record is written into the package, hf_lecture_models/lab/claims/records/NAME.json, so that an
+installed copy knows the verdicts; with --output into FOLDER, and nothing into the package.
 """
 
 import dataclasses
@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.common import ROOT, add_output, commit, new_parser, read_options, write_results
-from hf_lecture_models.claims.claim import Claim, find_claim, load_claims
-from hf_lecture_models.claims.effect import EQUAL, Effect, holm
-from hf_lecture_models.claims.methods import METHODS
-from hf_lecture_models.claims.report import (
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.lab.claims.claim import Claim, find_claim, load_claims
+from hf_lecture_models.lab.claims.effect import EQUAL, Effect, holm
+from hf_lecture_models.lab.claims.methods import METHODS
+from hf_lecture_models.lab.claims.report import (
     NOT_MEASURED,
     RECORDS,
     describe_cases,
@@ -27,8 +28,7 @@ from hf_lecture_models.claims.report import (
     recorded_verdict,
     rounded,
 )
-from hf_lecture_models.claims.trial import run_trial, verdict, verdicts
-from hf_lecture_models.io.files import write_file
+from hf_lecture_models.lab.claims.trial import run_trial, verdict, verdicts
 
 PAGE = ROOT / "docs" / "claims.md"
 LECTURES = {"R": "Ryu, Natural Language Processing", "N": "Nguyen, Tutorial on deep transformer"}
@@ -41,8 +41,8 @@ repeats the recorded one. This page is written by `python -m benchmarks.claims -
 typed.
 
 How a verdict follows: two arms are measured with the same seeds on the same items. The effect is the mean difference,
-in brackets its 95 % interval ([how](../hf_lecture_models/claims/effect.py)). A claim that expects more of its first arm
-is **confirmed** where the whole interval is above 0 and the effect is as large as the smallest one that counts,
+in brackets its 95 % interval ([how](../hf_lecture_models/lab/claims/effect.py)). A claim that expects more of its first
+arm is **confirmed** where the whole interval is above 0 and the effect is as large as the smallest one that counts,
 **refuted** where the whole interval is below that size, and **undecided** otherwise. A claim of equality is confirmed
 where the interval lies within that size on both sides of 0. It **depends** where one case confirms and another refutes.
 
@@ -110,7 +110,7 @@ def section(claim: Claim, p_values: dict[tuple[str, str], float]) -> list[str]:
         shown = "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
         lines.append(f"| {name} | {arms} | {interval(Effect(**case['effect']))} | {shown} | {found[name]} |")
     minutes = record["results"]["cpu_seconds"] / 60
-    path = f"../hf_lecture_models/claims/records/{claim.id}.json"
+    path = f"../hf_lecture_models/lab/claims/records/{claim.id}.json"
     lines.append(f"\n{minutes:.1f} CPU minutes ([record]({path}), commit {record['commit']}).")
     return lines
 

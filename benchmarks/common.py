@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("benchmarks", "hf_lecture_models", "training")
 # Files that benchmarks and cards write, and pages, are not measured code.
-NOT_MEASURED = ("benchmarks/results", "hf_lecture_models/claims/records", "docs", "hub_cards", "*.md")
+NOT_MEASURED = ("benchmarks/results", "hf_lecture_models/lab/claims/records", "docs", "hub_cards", "*.md")
 PACKAGES = ("torch", "transformers", "numpy", "tokenizers", "pyarrow", "accelerate", "kenlm")
 
 

@@ -25,14 +25,14 @@ from benchmarks.common import (
 )
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.evaluation.stereotypes import (
+from hf_lecture_models.evaluation.surprisal import kind_of
+from hf_lecture_models.lab.studies.stereotypes import (
     SentencePair,
     prefer_frequent_words,
     prefer_stereotypes,
     read_crows_pairs,
     summarise_preferences,
 )
-from hf_lecture_models.evaluation.surprisal import kind_of
 from hf_lecture_models.loading import load_model
 
 BERT = "bert_wikitext2"

@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM,
 
 from benchmarks.common import new_parser, read_options, training_record, wikitext, write_results
 from hf_lecture_models import evaluate_language_model
-from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
+from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
 
 
 @contextmanager

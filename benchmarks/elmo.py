@@ -26,7 +26,7 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models.loading import be_quiet
-from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
+from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 
 WAYS = ("without", "with")
 FILES: dict[str, dict[str, Any]] = {

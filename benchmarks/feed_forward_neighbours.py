@@ -28,13 +28,13 @@ from transformers import AutoModelForCausalLM
 
 from benchmarks.common import ROOT, new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import WordTokenizer, evaluate_language_model
-from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_table, special_ids
-from hf_lecture_models.batches.blocks import token_stream
-from hf_lecture_models.claims.methods.neighbours import count_vectors
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-from hf_lecture_models.tasks.factories import make_model
+from hf_lecture_models.lab.claims.methods.neighbours import count_vectors
+from hf_lecture_models.lab.studies.neighbour_pictures import save_neighbour_map, save_neighbours
+from hf_lecture_models.tasks.core.factories import make_model
+from hf_lecture_models.tasks.language_models.blocks import token_stream
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 
 RECIPE = ROOT / "training" / "recipes" / "feed_forward_neighbours.yaml"
 MODELS: dict[str, dict[str, Any]] = {

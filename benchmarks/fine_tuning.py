@@ -44,11 +44,11 @@ from hf_lecture_models.analysis.figures import COLOURS, MARKERS, SMALL, WIDTH, s
 from hf_lecture_models.hub.energy import WATTS_PER_CORE
 from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.loading import be_quiet
+from hf_lecture_models.tasks.classification.task import REGRESSION, TextClassification, class_names, read_labels
+from hf_lecture_models.tasks.core.task import Measure, Task
 from hf_lecture_models.tasks.metrics import compute, compute_all
-from hf_lecture_models.tasks.question_answering import QuestionAnswering
-from hf_lecture_models.tasks.task import Measure, Task
-from hf_lecture_models.tasks.text_classification import REGRESSION, TextClassification, class_names, read_labels
-from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering
+from hf_lecture_models.tasks.tagging.task import TokenClassification
 
 SEEDS, MANY_SEEDS_BELOW_S = (0, 1, 2), 300
 TEXT, PAIR, TAGS, QUESTIONS = "text", "pair", "tags", "questions"

@@ -33,8 +33,8 @@ from hf_lecture_models import WordTokenizer, evaluate_language_model
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, GradientFlow, measure_gradient_flow, save_gradient_flow
 from hf_lecture_models.analysis.text_inputs import TextInput
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-from hf_lecture_models.tasks.factories import make_model
+from hf_lecture_models.tasks.core.factories import make_model
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 
 HIDDEN, TOKENS, TEXTS = 100, 60, 8
 DISTANCES = (0, 1, 5, 10, 20, 40, 58)  # up to the first word; at 59 stands <s>

@@ -34,7 +34,7 @@ from hf_lecture_models import (
     WordTokenizer,
     evaluate_language_model,
 )
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, make_batches
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, make_batches
 from hf_lecture_models.trainer.optimization import Schedule, make_optimizer, parameter_groups
 
 NAME = "large_vocabulary"

@@ -21,10 +21,10 @@ from transformers import AutoModelForCausalLM
 from benchmarks.common import markdown_table, new_parser, read_options, read_results, wikitext, write_results
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.evaluation.adaptation import score_adapted
-from hf_lecture_models.evaluation.cache import UnigramCache
-from hf_lecture_models.evaluation.repetition import average_by_distance, last_distances, word_bits
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream
+from hf_lecture_models.lab.studies.adaptation import score_adapted
+from hf_lecture_models.lab.studies.cache import UnigramCache
+from hf_lecture_models.lab.studies.repetition import average_by_distance, last_distances, word_bits
 from hf_lecture_models.loading import load_model
 
 UNIGRAM, CACHED = "unigram", "5-gram with a cache"

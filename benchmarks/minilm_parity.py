@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, BertForSequenceClassification
 from benchmarks.common import new_parser, read_options, refuse_stopped, write_results
 from hf_lecture_models import LectureBertForSequenceClassification
 from hf_lecture_models.loading import be_quiet
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 
 
 def losses(model: Any, tokenizer: Any, data: Any, recipe: TextClassificationRecipe, folder: Path) -> list[float]:

@@ -27,7 +27,7 @@ from benchmarks.common import data_folder, new_parser, read_options, timed, wiki
 from benchmarks.ngram_loading import UNKNOWN
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import filter as verb
-from hf_lecture_models.evaluation.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 

@@ -29,7 +29,7 @@ from transformers import AutoTokenizer
 
 from benchmarks.common import ROOT, new_parser, read_options, wikitext, write_results
 from hf_lecture_models import SelfAttentionConfig, SelfAttentionForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.corpus import encode_corpus
 

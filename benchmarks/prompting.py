@@ -32,11 +32,11 @@ from benchmarks.common import (
 )
 from benchmarks.wikitext2_table import NETWORKS, NGRAMS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.data.prompt_templates import TASKS, load_template
-from hf_lecture_models.evaluation.blimp import model_fingerprint
 from hf_lecture_models.io.files import write_file
+from hf_lecture_models.lab.studies.blimp import model_fingerprint
+from hf_lecture_models.lab.studies.prompt_templates import TASKS, load_template
+from hf_lecture_models.lab.studies.prompting_task import PromptingRecipe, evaluate_prompting
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting
 
 UNIGRAM = "unigram"
 FOUR = "4-gram, modified Kneser-Ney"

@@ -27,7 +27,7 @@ from benchmarks.common import (
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.loading import be_quiet
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 
 RECIPE = ROOT / "training" / "recipes" / "bag_of_words_sst3.yaml"
 UNLABELLED = "glue/sst2/train.tsv"

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.common import new_parser, read_options, write_results
-from hf_lecture_models.comparison.quickstart import run_quickstart
+from hf_lecture_models.lab.comparison.quickstart import run_quickstart
 
 COLUMNS = ("name", "title", "parameters", "table_entries", "seconds", "validation", "test")
 MEASURES = ("perplexity", "bits_per_byte", "tokens", "unknown")

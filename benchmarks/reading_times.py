@@ -33,17 +33,17 @@ from benchmarks.common import (
 )
 from benchmarks.wikitext2_table import NETWORKS
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.analysis.reading_time_pictures import save_reading_times
-from hf_lecture_models.evaluation.blimp import split_like_wikitext
-from hf_lecture_models.evaluation.reading_times import (
+from hf_lecture_models.evaluation.surprisal import score_spans
+from hf_lecture_models.lab.studies.blimp import split_like_wikitext
+from hf_lecture_models.lab.studies.reading_time_pictures import save_reading_times
+from hf_lecture_models.lab.studies.reading_times import (
     Gain,
     ReadWord,
     measure_gain,
     read_reading_times,
     with_word_before,
 )
-from hf_lecture_models.evaluation.surprisal import score_spans
-from hf_lecture_models.evaluation.word_surprisal import word_surprisals
+from hf_lecture_models.lab.studies.word_surprisal import word_surprisals
 from hf_lecture_models.loading import load_model
 
 FOLDS, SEED = 10, 0

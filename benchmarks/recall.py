@@ -4,9 +4,9 @@
     OMP_NUM_THREADS=1 python -m benchmarks.recall                           # all runs, about 40 CPU minutes
     python -m benchmarks.recall --only 'induction-*-0' '*-lstm-*'  # those whose names match
 
-Every model has two layers of width 64 and makes the same steps on the same texts (`data/synthetic_texts.py`). Measured
-on texts of their own: the share of right answers, for each number of pairs and by the distance between a word and its
-earlier place; and the step of the breakthrough, the first validation at which nine of ten answers are right. The
+Every model has two layers of width 64 and makes the same steps on the same texts
+(`tasks/language_models/synthetic_texts.py`). Measured on texts of their own: the share of right answers, for each number
+of pairs and by the distance between a word and its earlier place; and the step of the breakthrough, the first validation at which nine of ten answers are right. The
 windows and blocks of efficient attention are shorter than the texts. Transformer-XL learns from whole texts, and is
 also measured when it reads them in segments with memories of several sizes. The low-rank model is a masked one and
 reads all answers as masks. Each run is written when it ends, and a finished run is not made again.
@@ -23,11 +23,11 @@ import torch
 
 from benchmarks.common import ROOT, is_committed, new_parser, read_options, write_results
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.data.synthetic_texts import TextShape, synthetic_rows
 from hf_lecture_models.io.runs import checked_out_commit
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall, SyntheticRecallRecipe
+from hf_lecture_models.tasks.core.main import train_and_test
+from hf_lecture_models.tasks.language_models.recall import SyntheticRecall, SyntheticRecallRecipe
+from hf_lecture_models.tasks.language_models.synthetic_texts import TextShape, synthetic_rows
 
 SHAPE: dict[str, Any] = {"hidden_size": 64, "num_hidden_layers": 2, "dropout": 0.0, "tie_word_embeddings": True}
 BLOCKS: dict[str, Any] = {"num_attention_heads": 2, "initializer_range": 0.1}

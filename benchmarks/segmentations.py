@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.common import new_parser, read_options, refuse_stopped, timed, wikitext, write_results
 from hf_lecture_models import BpeTokenizer, NGramForCausalLM, UnigramTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
 VOCABULARY = 4_000

@@ -36,7 +36,7 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 
 RECIPES = ROOT / "training" / "recipes"
 SEEDS = (0, 1, 2)

@@ -16,7 +16,7 @@ import torch
 from benchmarks.common import ROOT, check_trained_on_committed_code, new_parser, read_options, write_results
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.sequence_prediction import SequencePrediction, SequencePredictionRecipe
+from hf_lecture_models.tasks.strokes.task import SequencePrediction, SequencePredictionRecipe
 
 TASK = SequencePrediction()
 ORDERS = {"omniglot": (0, 1, 4), "digits": (0, 1, 7), "sunspots": (0, 1, 2, 9, 20)}

@@ -33,9 +33,9 @@ from benchmarks.common import (
     write_results,
 )
 from hf_lecture_models.analysis.figures import COLOURS, MARKERS, WIDTH, slide
-from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.loading import be_quiet, load_model
-from hf_lecture_models.tasks.bleu import bleu_and_chrf, signatures
+from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, signatures
+from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization.corpus import read_texts
 
 TESTS = ("test_2016_flickr", "test_2017_flickr")

@@ -24,7 +24,7 @@ from transformers import MarianConfig, MarianMTModel
 from benchmarks.common import new_parser, write_results
 from benchmarks.training_steps import clock, ratio, read_shape
 from hf_lecture_models import LectureTransformerForConditionalGeneration
-from hf_lecture_models.batches.label_smoothing import smoothed_loss
+from hf_lecture_models.tasks.language_models.label_smoothing import smoothed_loss
 
 PEER, OURS = "transformers", "ours"
 SIZES = {

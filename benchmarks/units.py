@@ -45,9 +45,9 @@ from benchmarks.common import (
 )
 from hf_lecture_models import UnigramTokenizer
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.image_classification import ImageClassification, ImageClassificationRecipe
-from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.task import Task
+from hf_lecture_models.tasks.images.classification import ImageClassification, ImageClassificationRecipe
 
 FONT_SIZE, LINE_PIXELS, LINES = 8, 10, 13
 SIDE = LINE_PIXELS * LINES

@@ -41,9 +41,9 @@ from benchmarks.common import (
 from benchmarks.training_steps import Run, note, ratio, read_shape, take_turns, warm_up_of
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification, LectureViTForMaskedImageModeling
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.image_classification import ImageClassification
-from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
+from hf_lecture_models.tasks.core.main import train_and_test
+from hf_lecture_models.tasks.images.classification import ImageClassification
+from hf_lecture_models.tasks.images.masked import MaskedImagesRecipe, MaskedImagesTask
 
 PEER, OURS = "transformers", "ours"
 # Of the peer and of ours, with the configuration of each.

@@ -29,8 +29,8 @@ from benchmarks.common import (
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.loading import be_quiet
-from hf_lecture_models.tasks.image_classification import ImageClassification
-from hf_lecture_models.tasks.masked_images import MaskedImagesRecipe, MaskedImagesTask
+from hf_lecture_models.tasks.images.classification import ImageClassification
+from hf_lecture_models.tasks.images.masked import MaskedImagesRecipe, MaskedImagesTask
 
 NOTHING, CLASSES = "nothing", "classes"
 STARTS = (NOTHING, CLASSES, "pixels", "mean_color")

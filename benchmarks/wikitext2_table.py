@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from benchmarks.common import ROOT, markdown_table, read_results
-from hf_lecture_models.analysis.comparison_chart import save_comparison
+from hf_lecture_models.lab.studies.comparison_chart import save_comparison
 
 COLUMNS = ["model", "tokens of training", "CPU minutes", "test word perplexity", "test bits per byte"]
 COLUMNS += ["validation, the last two points"]

@@ -14,7 +14,7 @@ The held-out loss of a pair is that of our own evaluation for both, on the valid
 noise (gensim's two matrices are put into our model). gensim makes five epochs, its default, and so do we; our
 CBOW, which ends far below gensim's loss, is also trained with the epochs that are enough for that loss. "seconds to the
 same loss" are gensim's over ours, of the shortest run whose loss is at most 0.1 % above gensim's. Similarities
-(WordSim-353, SimLex-999, MEN) and analogies (questions-words) are measured as in `analysis/word_tests.py`, for both.
+(WordSim-353, SimLex-999, MEN) and analogies (questions-words) are measured as in `lab/studies/word_tests.py`, for both.
 """
 
 import tempfile
@@ -26,9 +26,9 @@ from typing import Any
 import torch
 
 from benchmarks.common import ROOT, data_folder, new_parser, read_options, timed, write_results
-from hf_lecture_models.analysis.word_tests import read_analogies, read_word_pairs, word_analogies, word_similarity
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.word_vectors import WordVectors, WordVectorsRecipe
+from hf_lecture_models.lab.studies.word_tests import read_analogies, read_word_pairs, word_analogies, word_similarity
+from hf_lecture_models.tasks.word_vectors.task import WordVectors, WordVectorsRecipe
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
 RECIPE = ROOT / "training" / "recipes" / "word2vec_wikitext2.yaml"

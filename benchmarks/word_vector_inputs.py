@@ -20,7 +20,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from benchmarks.common import add_output, check_trained_on_committed_code, new_parser, read_options, write_results
 from benchmarks.sentence_classifiers import SEEDS, compare, run, summary
-from hf_lecture_models.tasks.initial_vectors import start_from_word_vectors
+from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 
 READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "bag of words, one hidden layer": ("bag_of_words_sst3", {"model.hidden_sizes": [100]}),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hf_lecture_models import hub
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.evaluation.translation import translate
+from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.io.optional_packages import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
@@ -92,11 +92,11 @@ from hf_lecture_models.models.vit import (
     LectureViTModel,
 )
 from hf_lecture_models.models.word2vec import Word2VecConfig, Word2VecForPreTraining, Word2VecModel
-from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
-from hf_lecture_models.pipelines.image_captioning import ImageCaptioningPipeline
-from hf_lecture_models.pipelines.machine_translation import MachineTranslationPipeline
-from hf_lecture_models.pipelines.registration import register_pipelines
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
+from hf_lecture_models.tasks.captioning.pipeline import ImageCaptioningPipeline
+from hf_lecture_models.tasks.pipelines import register_pipelines
+from hf_lecture_models.tasks.question_answering.pipeline import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.tasks.translation.pipeline import MachineTranslationPipeline
+from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization import (
     BpeTokenizer,
     ByteTokenizer,

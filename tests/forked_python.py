@@ -41,9 +41,9 @@ CONTEXT.set_forkserver_preload(
         "torch.distributed.fsdp",
         "transformers.generation",
         "transformers.pipelines",
-        "hf_lecture_models.comparison.quickstart",
-        "hf_lecture_models.tasks.main",
-        "hf_lecture_models.tasks.text_classification",
+        "hf_lecture_models.lab.comparison.quickstart",
+        "hf_lecture_models.tasks.core.main",
+        "hf_lecture_models.tasks.classification.task",
     ]
 )
 

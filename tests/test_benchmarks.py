@@ -27,9 +27,9 @@ from benchmarks import (
 )
 from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
-from hf_lecture_models.claims.claim import find_claim
-from hf_lecture_models.claims.report import read_record
 from hf_lecture_models.io import runs
+from hf_lecture_models.lab.claims.claim import find_claim
+from hf_lecture_models.lab.claims.report import read_record
 
 SCRIPTS = sorted(
     path.stem for path in Path(common.__file__).parent.glob("*.py") if "write_results(" in path.read_text("utf-8")

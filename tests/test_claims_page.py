@@ -10,8 +10,8 @@ pytest.importorskip("scipy")
 
 from benchmarks import claims as benchmark
 from benchmarks.common import ROOT, is_committed
-from hf_lecture_models.claims.claim import load_claims
-from hf_lecture_models.claims.report import RECORDS, read_record
+from hf_lecture_models.lab.claims.claim import load_claims
+from hf_lecture_models.lab.claims.report import RECORDS, read_record
 
 MAP = (ROOT / "docs" / "lecture_map.md").read_text(encoding="utf-8")
 

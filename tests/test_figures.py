@@ -48,8 +48,8 @@ from hf_lecture_models import (
     PaddedMlpConfig,
     PaddedMlpForSequenceClassification,
 )
-from hf_lecture_models.claims.claim import find_claim
 from hf_lecture_models.hub.energy import Energy, estimate_energy
+from hf_lecture_models.lab.claims.claim import find_claim
 from hf_lecture_models.tokenization.corpus import read_texts
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 from hf_lecture_cli import app
 from hf_lecture_models.io.recipe import Recipe
-from hf_lecture_models.tasks.command_line import EXAMPLE_SWITCHES
+from hf_lecture_models.tasks.core.command_line import EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.registry import TASKS
 from tests.printed_commands import ROOT
 
@@ -106,13 +106,13 @@ def test_options_exist() -> None:
     found = named(r"(?<![\w-])--[a-z][\w-]+(?![\w-]|\)?:)")
     assert {"--store", "--label_names", "--tokenizer"} <= found.keys()
     unknown = {name: path for name, path in found.items() if name not in ours | OTHER_OPTIONS}
-    assert set(unknown.values()) <= {Path("hf_lecture_models/demo/style.py")}, unknown  # these are of a style sheet
+    assert set(unknown.values()) <= {Path("hf_lecture_models/lab/demo/style.py")}, unknown  # these are of a style sheet
 
 
 def test_files_exist() -> None:
     """Documents and scripts of the repository, by their paths."""
     found = named(r"(?<![\w./])(?:docs|training|tasks|base|layers)/[\w./]*\w")
-    assert {"docs/fine_tuning.md", "tasks/word_updates.py"} <= found.keys()
+    assert {"docs/fine_tuning.md", "tasks/word_vectors/updates.py"} <= found.keys()
     missing = [name for name in found if not ((ROOT / name).exists() or (ROOT / "hf_lecture_models" / name).exists())]
     assert not missing, {name: found[name] for name in missing}
 

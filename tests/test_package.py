@@ -34,11 +34,10 @@ LEVELS = [
     {"base"},
     {"models"},
     {"evaluation", "analysis", "hub"},
-    {"generation", "pipelines", "data", "trainer"},
-    {"batches"},
+    {"generation", "data", "trainer"},
     {"tasks"},
     {"loading"},
-    {"comparison", "demo", "claims", "exercises"},
+    {"lab"},
     {"cli"},
 ]
 

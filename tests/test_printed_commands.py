@@ -5,7 +5,7 @@ Each is run in a folder that holds what it names: a corpus, sentences, groups, n
 files in the places of the recipes' data. Only what stands for something else is replaced (`STANDS_FOR`), what is
 optional, in square brackets, is left out, and what trains for minutes gets an option that shortens it (`SHORTER`). The
 scripts in `benchmarks/` are parsed by their own parsers and go no further. What cannot be run is listed with its reason
-(`NOT_RUN`). What quickstart and ladder print at their ends is run by `tests/comparison`.
+(`NOT_RUN`). What quickstart and ladder print at their ends is run by `tests/lab/comparison`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hf_lecture_models import (
     Word2VecModel,
     WordTokenizer,
 )
-from hf_lecture_models.comparison.baselines import make_baselines
+from hf_lecture_models.lab.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.models.ngram.kenlm_ngram import grams_of, trie_file
 from tests.printed_commands import ROOT, printed_commands, run_printed, start_printed
@@ -158,7 +158,7 @@ NOT_RUN = {
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
     r"hf-lecture (predict MODEL photo.png|see alignment MODEL --image .*)": (
-        "it needs a model of images; tests/tasks/test_image_captioning.py and cli/test_same_answers.py run small ones"
+        "it needs a model of images; tests/tasks/captioning/test_task.py and cli/test_same_answers.py run small ones"
     ),
     r"python training/train_recall.py --train_files .*": (
         "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"
@@ -175,7 +175,7 @@ NOT_RUN = {
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),
     r"python training/train_image_classifier.py --train_files .*": (
-        "it needs a folder of images and a model; tests/tasks/test_image_classification.py trains on such folders"
+        "it needs a folder of images and a model; tests/tasks/images/test_classification.py trains on such folders"
     ),
     r"python training/finetune_\w+.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt).yaml": (
         "it needs the model of the command before"
@@ -192,7 +192,7 @@ NOT_RUN = {
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
     r"hf-lecture prompt .*": "it needs rows of a task; tests/cli/test_prompt.py runs the verb on small ones",
     r"python training/evaluate_prompting.py .*": (
-        "it needs rows of a task; tests/tasks/test_prompting.py runs the script on small ones"
+        "it needs rows of a task; tests/lab/studies/test_prompting_task.py runs the script on small ones"
     ),
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
@@ -248,9 +248,9 @@ def test_commands_are_found_where_they_stand():
         "python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1": (
             "training/fit_ngram.py"
         ),
-        "hf-lecture demo MODEL MODEL2": "hf_lecture_models/demo/text_tabs.py",
+        "hf-lecture demo MODEL MODEL2": "hf_lecture_models/lab/demo/text_tabs.py",
         "pip install 'hf-lecture-models[train]'": "hf_lecture_models/analysis/figures.py",
-        "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/comparison/quickstart.py",
+        "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/lab/comparison/quickstart.py",
     }.items():
         assert place in COMMANDS.get(command, ()), command
     assert len(RUN) > 90

@@ -18,8 +18,8 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import as_program
+from hf_lecture_models.lab.studies.prompting_task import PromptingRecipe, evaluate_prompting, heading, table
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting, heading, table
 
 
 def report(row: Mapping[str, Any]) -> None:

@@ -19,8 +19,8 @@ command with --resume continues it and ends in the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.text_classification import TextClassification
+from hf_lecture_models.tasks.classification.task import TextClassification
+from hf_lecture_models.tasks.core.main import run_task
 
 if __name__ == "__main__":
     run_task(TextClassification(), sys.argv[1:], __doc__)

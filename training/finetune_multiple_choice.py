@@ -14,8 +14,8 @@ killed, the same command with --resume continues it and ends in the same weights
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice
+from hf_lecture_models.tasks.choice.task import MultipleChoice
+from hf_lecture_models.tasks.core.main import run_task
 
 if __name__ == "__main__":
     run_task(MultipleChoice(), sys.argv[1:], __doc__)

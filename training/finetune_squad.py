@@ -16,8 +16,8 @@ continues it and ends in the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.question_answering import QuestionAnswering
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering
 
 if __name__ == "__main__":
     run_task(QuestionAnswering(), sys.argv[1:], __doc__)

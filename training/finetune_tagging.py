@@ -18,8 +18,8 @@ the same command with --resume continues it and ends in the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.token_classification import TokenClassification
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.tagging.task import TokenClassification
 
 if __name__ == "__main__":
     run_task(TokenClassification(), sys.argv[1:], __doc__)

@@ -13,8 +13,8 @@ killed, the same command with --resume continues it and ends in the same weights
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.text_to_text import TextToText
+from hf_lecture_models.tasks.classification.text_to_text import TextToText
+from hf_lecture_models.tasks.core.main import run_task
 
 if __name__ == "__main__":
     run_task(TextToText(), sys.argv[1:], __doc__)

@@ -29,8 +29,8 @@ from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
-from hf_lecture_models.tasks.factories import make_tokenizer
+from hf_lecture_models.tasks.core.factories import make_tokenizer
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.registry import TYPES
 
 OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")

@@ -10,8 +10,8 @@ A recipe without `model` trains a small new one and prints its size. If the run 
 
 import sys
 
-from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
-from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.language_models.bidirectional import BidirectionalLM
 
 if __name__ == "__main__":
     run_task(BidirectionalLM(), sys.argv[1:], __doc__)

@@ -12,8 +12,8 @@ command with --resume continues it and ends in the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.image_captioning import ImageCaptioning
-from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.captioning.task import ImageCaptioning
+from hf_lecture_models.tasks.core.main import run_task
 
 if __name__ == "__main__":
     run_task(ImageCaptioning(), sys.argv[1:], __doc__)

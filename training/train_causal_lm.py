@@ -10,8 +10,8 @@ If the run is killed, the same command with --resume continues it and ends in th
 
 import sys
 
-from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.main import run_task
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.language_models.causal import CausalLM
 
 if __name__ == "__main__":
     run_task(CausalLM(), sys.argv[1:], __doc__)

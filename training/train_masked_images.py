@@ -10,8 +10,8 @@ A recipe without `model` trains a small new one and prints its size. If the run 
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.masked_images import MaskedImagesTask
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.images.masked import MaskedImagesTask
 
 if __name__ == "__main__":
     run_task(MaskedImagesTask(), sys.argv[1:], __doc__)

@@ -14,8 +14,8 @@ the run is killed, the same command with --resume continues it and ends in the s
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.language_models.recall import SyntheticRecall
 
 if __name__ == "__main__":
     run_task(SyntheticRecall(), sys.argv[1:], __doc__)

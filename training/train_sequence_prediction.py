@@ -13,8 +13,8 @@ that there is none. If the run is killed, the same command with --resume continu
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.sequence_prediction import SequencePrediction
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.strokes.task import SequencePrediction
 
 if __name__ == "__main__":
     run_task(SequencePrediction(), sys.argv[1:], __doc__)

@@ -11,8 +11,8 @@ A recipe without `model` trains a small new one and prints its size. If the run 
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.span_corruption import SpanCorruption
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.language_models.spans import SpanCorruption
 
 if __name__ == "__main__":
     run_task(SpanCorruption(), sys.argv[1:], __doc__)

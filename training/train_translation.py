@@ -12,8 +12,8 @@ and ends in the same weights.
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.translation import Translation
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.translation.task import Translation
 
 if __name__ == "__main__":
     run_task(Translation(), sys.argv[1:], __doc__)

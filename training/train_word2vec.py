@@ -9,8 +9,8 @@ If the run is killed, the same command with --resume continues it and ends in th
 
 import sys
 
-from hf_lecture_models.tasks.main import run_task
-from hf_lecture_models.tasks.word_vectors import WordVectors
+from hf_lecture_models.tasks.core.main import run_task
+from hf_lecture_models.tasks.word_vectors.task import WordVectors
 
 if __name__ == "__main__":
     run_task(WordVectors(), sys.argv[1:], __doc__)

@@ -10,8 +10,8 @@ from typing import Any
 
 import hf_lecture_models
 from docs._site.docstrings import docstring_to_rst, inline_rst
+from hf_lecture_models.tasks.core.task import HeadRecipe, TaskRecipe
 from hf_lecture_models.tasks.registry import TASKS
-from hf_lecture_models.tasks.task import HeadRecipe, TaskRecipe
 
 PACKAGE = "hf_lecture_models"
 # Folders whose public functions and classes have a page, with its title.

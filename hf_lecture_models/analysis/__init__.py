@@ -5,7 +5,6 @@ Every `save_...` draws a picture, whose path ends in .svg, .pdf or .png. It is w
 matplotlib is not installed, an ImportError names the extra `train`; an OSError says why a file cannot be written.
 """
 
-from hf_lecture_models.analysis.alignment_pictures import save_alignment
 from hf_lecture_models.analysis.attention_maps import (
     AttentionMaps,
     get_attention_maps,
@@ -13,9 +12,6 @@ from hf_lecture_models.analysis.attention_maps import (
     save_attention_map,
     save_attention_of_word,
 )
-from hf_lecture_models.analysis.backpropagation_through_time import BackpropagatedLoss, backpropagate_through_time
-from hf_lecture_models.analysis.comparison_chart import save_comparison
-from hf_lecture_models.analysis.depth_gradients import DepthGradients, measure_depth_gradients
 from hf_lecture_models.analysis.figures import save_learning_curve, save_table
 from hf_lecture_models.analysis.gradient_flow import (
     GradientFlow,
@@ -25,7 +21,6 @@ from hf_lecture_models.analysis.gradient_flow import (
     step_jacobians,
     untrained,
 )
-from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import Neighbour, WordNeighbours, nearest_neighbours, neighbour_table
 from hf_lecture_models.analysis.segmentation import (
     SegmentationStep,
@@ -34,38 +29,28 @@ from hf_lecture_models.analysis.segmentation import (
     segmentation_steps,
 )
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
-from hf_lecture_models.analysis.word_tests import solve_analogy
 
 __all__ = [
     "AttentionMaps",
-    "BackpropagatedLoss",
-    "DepthGradients",
     "GradientFlow",
     "Neighbour",
     "SegmentationStep",
     "WordNeighbours",
     "WordSegmentation",
-    "backpropagate_through_time",
     "get_attention_maps",
     "input_jacobians",
-    "measure_depth_gradients",
     "measure_gradient_flow",
     "nearest_neighbours",
     "neighbour_table",
-    "save_alignment",
     "save_all_heads",
     "save_attention_map",
     "save_attention_of_word",
-    "save_comparison",
     "save_gradient_flow",
     "save_learning_curve",
-    "save_neighbour_map",
-    "save_neighbours",
     "save_segmentation",
     "save_surprisal",
     "save_table",
     "segmentation_steps",
-    "solve_analogy",
     "step_jacobians",
     "untrained",
 ]

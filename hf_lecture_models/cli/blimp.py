@@ -8,9 +8,9 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.analysis.blimp_pictures import save_blimp_picture
-from hf_lecture_models.evaluation.blimp import evaluate_blimp, load_blimp, read_blimp
-from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.blimp import evaluate_blimp, load_blimp, read_blimp
+from hf_lecture_models.lab.studies.blimp_pictures import save_blimp_picture
 from hf_lecture_models.loading import load_model
 
 

@@ -6,11 +6,11 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from hf_lecture_models.claims.claim import Claim, find_claim, load_claims
-from hf_lecture_models.claims.methods import METHODS
-from hf_lecture_models.claims.report import describe_cases, read_record, recorded_verdict
-from hf_lecture_models.claims.trial import run_trial
 from hf_lecture_models.io.progress import hide_other_bars
+from hf_lecture_models.lab.claims.claim import Claim, find_claim, load_claims
+from hf_lecture_models.lab.claims.methods import METHODS
+from hf_lecture_models.lab.claims.report import describe_cases, read_record, recorded_verdict
+from hf_lecture_models.lab.claims.trial import run_trial
 
 _WIDTH = 110
 

@@ -3,7 +3,7 @@
 
 import sys
 
-from hf_lecture_models.demo.page import refuse_missing_gradio, serve
+from hf_lecture_models.lab.demo.page import refuse_missing_gradio, serve
 from hf_lecture_models.loading import be_quiet
 
 
@@ -14,7 +14,7 @@ def run(names: list[str], host: str, port: int | None, browser: bool) -> None:
     """
     be_quiet()
     if not names:
-        from hf_lecture_models.demo.defaults import default_models
+        from hf_lecture_models.lab.demo.defaults import default_models
 
         refuse_missing_gradio()
         names = default_models()

@@ -13,8 +13,8 @@ from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
-from hf_lecture_models.tasks.task import Task
 
 
 def run(

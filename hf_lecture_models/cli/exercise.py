@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from hf_lecture_models.exercises.checking import NOTHING_YET, Verdict, check, show
-from hf_lecture_models.exercises.exercise import Exercise
-from hf_lecture_models.exercises.registry import EXERCISES, blank_file, find_exercises
-from hf_lecture_models.exercises.student import find_function, load_file
+from hf_lecture_models.lab.exercises.checking import NOTHING_YET, Verdict, check, show
+from hf_lecture_models.lab.exercises.exercise import Exercise
+from hf_lecture_models.lab.exercises.registry import EXERCISES, blank_file, find_exercises
+from hf_lecture_models.lab.exercises.student import find_function, load_file
 
 
 def run(name: str | None, file: Path | None) -> None:
@@ -65,6 +65,7 @@ def _print_problem(exercise: Exercise, verdict: Verdict) -> None:
     if verdict.hint:
         print(f"hint: {verdict.hint}")
     print(
-        f"input {number}, in Python `hf_lecture_models.exercises.registry.EXERCISES[{exercise.name!r}].inputs()", end=""
+        f"input {number}, in Python `hf_lecture_models.lab.exercises.registry.EXERCISES[{exercise.name!r}].inputs()",
+        end="",
     )
     print(f"[{number - 1}]`:\n{show(case)}")

@@ -11,8 +11,8 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.loading import load_model, short_names
 from hf_lecture_models.tokenization.corpus import decode_lines, raw_lines, read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords

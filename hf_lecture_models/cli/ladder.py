@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.comparison.ladder import Request, run_ladder
+from hf_lecture_models.lab.comparison.ladder import Request, run_ladder
 
 
 def run(output: Path, **request: Any) -> None:

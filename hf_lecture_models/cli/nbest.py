@@ -10,7 +10,8 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens, print_zeros
-from hf_lecture_models.evaluation.rescoring import (
+from hf_lecture_models.evaluation.sentence_ranking import Score, SentenceRankingPipeline
+from hf_lecture_models.lab.studies.rescoring import (
     Hypothesis,
     Rescoring,
     parse_hypothesis,
@@ -18,7 +19,6 @@ from hf_lecture_models.evaluation.rescoring import (
     word_error_rates,
 )
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.pipelines.sentence_ranking import Score, SentenceRankingPipeline
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map
 from hf_lecture_models.analysis.neighbours import Neighbour, nearest_neighbours, shown
-from hf_lecture_models.analysis.word_tests import solve_analogy
 from hf_lecture_models.cli.io import print_json
+from hf_lecture_models.lab.studies.neighbour_pictures import save_neighbour_map
+from hf_lecture_models.lab.studies.word_tests import solve_analogy
 from hf_lecture_models.loading import load_model
 
 

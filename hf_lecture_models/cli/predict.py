@@ -13,12 +13,12 @@ from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
-from hf_lecture_models.data.images import has_image_name, is_binary
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.core.task import LineForm, PredictionOptions
+from hf_lecture_models.tasks.images.rows import has_image_name, is_binary
 from hf_lecture_models.tasks.prediction import Predictor
-from hf_lecture_models.tasks.task import LineForm, PredictionOptions
 
 Result = dict[str, Any]
 

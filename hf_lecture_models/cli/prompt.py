@@ -7,8 +7,8 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import print_columns, print_json
+from hf_lecture_models.lab.studies.prompting_task import PromptingRecipe, evaluate_prompting, heading, table
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.prompting import PromptingRecipe, evaluate_prompting, heading, table
 
 
 def run(name: str, fields: Mapping[str, Any], json: bool) -> None:

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from hf_lecture_models.comparison.quickstart import run_quickstart
+from hf_lecture_models.lab.comparison.quickstart import run_quickstart
 
 
 def run(output: Path, tiny: bool, seed: int) -> None:

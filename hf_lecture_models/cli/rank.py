@@ -7,8 +7,8 @@ from typing import Any
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.cli.io import complete_groups, line_chunks, print_json, print_tokens, print_zeros
+from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 
 
 def run(name: str, files: list[str], probability: str, tokens: bool, json: bool, batch_size: int) -> None:

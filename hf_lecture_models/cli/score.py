@@ -8,13 +8,13 @@ from itertools import chain
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
-from hf_lecture_models.evaluation.adaptation import Adaptation, describe, score_adapted
-from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
-from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator
-from hf_lecture_models.evaluation.marginal import MarginalScore, score_marginal
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
-from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.adaptation import Adaptation, describe, score_adapted
+from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
+from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
+from hf_lecture_models.lab.studies.marginal import MarginalScore, score_marginal
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 # The measures of prefixes, texts without an end.

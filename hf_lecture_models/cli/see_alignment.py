@@ -5,13 +5,13 @@ from pathlib import Path
 
 from transformers import AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
-from hf_lecture_models.analysis.alignment_pictures import save_alignment, save_patch_alignment
 from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.cli.io import NAMED, heaviest, print_json
-from hf_lecture_models.evaluation.alignment import align
-from hf_lecture_models.evaluation.captions import describe_image
-from hf_lecture_models.evaluation.translation import given_translation, translate
 from hf_lecture_models.loading import load_model, short_name
+from hf_lecture_models.tasks.captioning.describe import describe_image
+from hf_lecture_models.tasks.translation.alignment import align
+from hf_lecture_models.tasks.translation.pictures import save_alignment, save_patch_alignment
+from hf_lecture_models.tasks.translation.translate import given_translation, translate
 
 
 def run(

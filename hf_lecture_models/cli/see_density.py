@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 
-from hf_lecture_models.analysis.stroke_pictures import save_density
 from hf_lecture_models.cli.io import print_columns, print_json
 from hf_lecture_models.cli.see_strokes import load_point_model
-from hf_lecture_models.data.point_rows import PointRowsRecipe, read_points
 from hf_lecture_models.loading import short_name
+from hf_lecture_models.tasks.strokes.pictures import save_density
+from hf_lecture_models.tasks.strokes.rows import PointRowsRecipe, read_points
 
 
 @torch.no_grad()

@@ -5,10 +5,10 @@ import json as json_library
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.analysis.stroke_pictures import save_strokes
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead
 from hf_lecture_models.cli.io import print_json
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.strokes.pictures import save_strokes
 
 
 def run(name: str, number: int, points: int, temperature: float, seed: int, output: Path | None, json: bool) -> None:

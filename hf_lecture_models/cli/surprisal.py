@@ -11,7 +11,7 @@ from typing import Any
 from hf_lecture_models.cli.io import line_chunks, load_side_by_side, print_json
 from hf_lecture_models.evaluation.scoring import ContextLimit
 from hf_lecture_models.evaluation.surprisal import MASKED, ScoredText, kind_of, score_spans
-from hf_lecture_models.evaluation.word_surprisal import iterate_words
+from hf_lecture_models.lab.studies.word_surprisal import iterate_words
 
 _OF_WORDS = ["text", "number", "kind", "word", "start", "end"]
 _OF_MODELS = ["bits", "tokens", "unknown"]

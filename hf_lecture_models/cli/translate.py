@@ -12,14 +12,14 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.evaluation.translation import encode_sources
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.task import Encoded
-from hf_lecture_models.tasks.translation import Translation, search_of
-from hf_lecture_models.tasks.translation_rows import read_pairs
+from hf_lecture_models.tasks.core.task import Encoded
+from hf_lecture_models.tasks.translation.rows import read_pairs
+from hf_lecture_models.tasks.translation.task import Translation, search_of
+from hf_lecture_models.tasks.translation.translate import encode_sources
 
 
 def run(

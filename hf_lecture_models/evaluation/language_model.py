@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from hf_lecture_models.evaluation.adaptation import describe, score_adapted
 from hf_lecture_models.evaluation.encoding import unknown_tokens
-from hf_lecture_models.evaluation.marginal import MarginalScore, check_segmentations, score_marginal
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.lab.studies.adaptation import describe, score_adapted
+from hf_lecture_models.lab.studies.marginal import MarginalScore, check_segmentations, score_marginal
 
 CHUNK = 4096
 """Texts scored together: enough to sort by length, few enough to hold."""

@@ -17,8 +17,8 @@ from hf_lecture_models.io.auto_classes import learns_next_sentences, model_class
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
+from hf_lecture_models.tasks.core.task import PredictionOptions, Task
 from hf_lecture_models.tasks.registry import TASKS
-from hf_lecture_models.tasks.task import PredictionOptions, Task
 
 Result = dict[str, Any]
 

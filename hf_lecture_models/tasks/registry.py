@@ -8,23 +8,23 @@ from typing import Any
 
 from hf_lecture_models.data.benchmarks import BENCHMARKS
 from hf_lecture_models.hub.metadata import data_set_ids
-from hf_lecture_models.tasks.bidirectional_lm import BidirectionalLM
-from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.image_captioning import ImageCaptioning
-from hf_lecture_models.tasks.image_classification import ImageClassification
-from hf_lecture_models.tasks.masked_images import MaskedImagesTask
-from hf_lecture_models.tasks.masked_lm import MaskedLM
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice
-from hf_lecture_models.tasks.question_answering import QuestionAnswering
-from hf_lecture_models.tasks.sequence_prediction import SequencePrediction
-from hf_lecture_models.tasks.span_corruption import SpanCorruption
-from hf_lecture_models.tasks.synthetic_recall import SyntheticRecall
-from hf_lecture_models.tasks.task import Task
-from hf_lecture_models.tasks.text_classification import TextClassification
-from hf_lecture_models.tasks.text_to_text import TextToText
-from hf_lecture_models.tasks.token_classification import TokenClassification
-from hf_lecture_models.tasks.translation import Translation
-from hf_lecture_models.tasks.word_vectors import WordVectors
+from hf_lecture_models.tasks.captioning.task import ImageCaptioning
+from hf_lecture_models.tasks.choice.task import MultipleChoice
+from hf_lecture_models.tasks.classification.task import TextClassification
+from hf_lecture_models.tasks.classification.text_to_text import TextToText
+from hf_lecture_models.tasks.core.task import Task
+from hf_lecture_models.tasks.images.classification import ImageClassification
+from hf_lecture_models.tasks.images.masked import MaskedImagesTask
+from hf_lecture_models.tasks.language_models.bidirectional import BidirectionalLM
+from hf_lecture_models.tasks.language_models.causal import CausalLM
+from hf_lecture_models.tasks.language_models.masked import MaskedLM
+from hf_lecture_models.tasks.language_models.recall import SyntheticRecall
+from hf_lecture_models.tasks.language_models.spans import SpanCorruption
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering
+from hf_lecture_models.tasks.strokes.task import SequencePrediction
+from hf_lecture_models.tasks.tagging.task import TokenClassification
+from hf_lecture_models.tasks.translation.task import Translation
+from hf_lecture_models.tasks.word_vectors.task import WordVectors
 
 TASKS: dict[str, Task[Any]] = {
     task.name: task

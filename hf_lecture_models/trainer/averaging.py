@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
-from hf_lecture_models.evaluation.strict_json import strict_json
 from hf_lecture_models.io.files import staged_folder, write_file
+from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.trainer.checkpoint import complete_checkpoints, read_model
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from hf_lecture_models.analysis.comparison_chart import save_comparison
 from hf_lecture_models.analysis.figures import save_learning_curve, save_table
+from hf_lecture_models.lab.studies.comparison_chart import save_comparison
 
 pytest.importorskip("matplotlib")
 HISTORY = [

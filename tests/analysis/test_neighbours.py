@@ -11,7 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model, PreTrainedTokenizerFast
 
 from hf_lecture_models.analysis import neighbours as neighbours_module
-from hf_lecture_models.analysis.neighbour_pictures import (
+from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_rows, neighbour_table
+from hf_lecture_models.lab.studies.neighbour_pictures import (
     _PLACES,
     _box,
     free_places,
@@ -19,7 +20,6 @@ from hf_lecture_models.analysis.neighbour_pictures import (
     save_neighbour_map,
     save_neighbours,
 )
-from hf_lecture_models.analysis.neighbours import nearest_neighbours, neighbour_rows, neighbour_table
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer

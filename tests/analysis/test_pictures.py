@@ -20,27 +20,27 @@ from PIL import Image
 from benchmarks import attention_cost_picture, canaries, fine_tuning, translation
 from hf_lecture_models import WordTokenizer
 from hf_lecture_models.analysis import figures
-from hf_lecture_models.analysis.alignment_pictures import save_alignment, save_patch_alignment
 from hf_lecture_models.analysis.attention_maps import (
     AttentionMaps,
     save_all_heads,
     save_attention_map,
     save_attention_of_word,
 )
-from hf_lecture_models.analysis.blimp_pictures import save_blimp_comparison, save_blimp_picture
-from hf_lecture_models.analysis.comparison_chart import save_comparison
 from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
 from hf_lecture_models.analysis.figures import DOTS, WIDTH, save_learning_curve, save_table, shorten, text_width, wrap
 from hf_lecture_models.analysis.gradient_flow import GradientFlow, save_gradient_flow
-from hf_lecture_models.analysis.neighbour_pictures import save_neighbour_map, save_neighbours
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
-from hf_lecture_models.analysis.reading_time_pictures import save_reading_times
 from hf_lecture_models.analysis.segmentation import SegmentationStep, WordSegmentation, save_segmentation
 from hf_lecture_models.analysis.smoothing import WordGroup, save_smoothing
-from hf_lecture_models.analysis.stroke_pictures import save_density
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
 from hf_lecture_models.analysis.text_inputs import TextInput
+from hf_lecture_models.lab.studies.blimp_pictures import save_blimp_comparison, save_blimp_picture
+from hf_lecture_models.lab.studies.comparison_chart import save_comparison
+from hf_lecture_models.lab.studies.neighbour_pictures import save_neighbour_map, save_neighbours
+from hf_lecture_models.lab.studies.reading_time_pictures import save_reading_times
 from hf_lecture_models.models.graves import GravesConfig, GravesForSequencePrediction
+from hf_lecture_models.tasks.strokes.pictures import save_density
+from hf_lecture_models.tasks.translation.pictures import save_alignment, save_patch_alignment
 from tests.analysis.overlaps import faults
 
 ROOT = Path(__file__).parents[2]

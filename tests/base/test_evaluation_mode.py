@@ -13,9 +13,9 @@ from torch import nn
 
 import hf_lecture_models
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
-from hf_lecture_models.evaluation.translation import translate
-from hf_lecture_models.tasks.question_answering import QuestionAnswering, QuestionAnsweringRecipe
-from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
+from hf_lecture_models.tasks.translation.translate import translate
 from tests.tasks import small_answerer, small_tagger, small_translator
 
 PACKAGE = Path(hf_lecture_models.__file__).parent
@@ -64,7 +64,7 @@ def test_an_error_does_not_leave_a_model_in_eval_mode(kind: str) -> None:
 
 def test_no_other_code_switches_a_model_that_it_is_given() -> None:
     """Only the context manager, frozen backbones, the loop and the page, which owns its models, call `eval()`."""
-    allowed = {"base/evaluation_mode.py", "tasks/frozen.py", "trainer/loop.py", "demo/page.py"}
+    allowed = {"base/evaluation_mode.py", "tasks/core/frozen.py", "trainer/loop.py", "lab/demo/page.py"}
     found = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from hf_lecture_models.claims import report
-from hf_lecture_models.claims.claim import find_claim, load_claims
+from hf_lecture_models.lab.claims import report
+from hf_lecture_models.lab.claims.claim import find_claim, load_claims
 
 
 def test_all_claims_are_listed_with_their_verdicts(run, monkeypatch, tmp_path):

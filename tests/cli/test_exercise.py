@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hf_lecture_cli import EXERCISE_NAMES
-from hf_lecture_models.exercises import adapter
-from hf_lecture_models.exercises.registry import EXERCISES, blank_file
+from hf_lecture_models.lab.exercises import adapter
+from hf_lecture_models.lab.exercises.registry import EXERCISES, blank_file
 
 ADAPTER = Path(adapter.__file__)
 RIGHT = ADAPTER.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import pytest
 from hf_lecture_models.cli.filter import _read_again
 from hf_lecture_models.data import row_writer, text_rows
 from hf_lecture_models.data.text_rows import TextRows, bounded_chunks
-from hf_lecture_models.evaluation.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
 from hf_lecture_models.loading import load_model
 from tests.forked_python import PATIENCE
 

@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.causal_lm import CausalLM
-from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.core.main import train_from_command
+from hf_lecture_models.tasks.language_models.causal import CausalLM
 from tests.cli.writers import TRAINING, WRITERS
 from tests.forked_python import HF_LECTURE, ForkedPython
 

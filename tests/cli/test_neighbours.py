@@ -4,7 +4,7 @@
 import json
 
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
-from hf_lecture_models.analysis.word_tests import solve_analogy
+from hf_lecture_models.lab.studies.word_tests import solve_analogy
 from hf_lecture_models.loading import load_model
 
 

@@ -16,20 +16,20 @@ from seqeval.metrics.sequence_labeling import get_entities
 from transformers import ViTConfig, ViTForImageClassification, pipeline
 
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification, ElmoTokenizer
-from hf_lecture_models.evaluation.answers import AnswerSettings
-from hf_lecture_models.evaluation.entities import find_entities
 from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.bleu import bleu_and_chrf
-from hf_lecture_models.tasks.images import make_image_processor
-from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.metrics.squad import best_scores
-from hf_lecture_models.tasks.multiple_choice import MultipleChoice, MultipleChoiceRecipe
+from hf_lecture_models.tasks.choice.task import MultipleChoice, MultipleChoiceRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.main import train_and_test
+from hf_lecture_models.tasks.images.processors import make_image_processor
 from hf_lecture_models.tasks.prediction import predict
-from hf_lecture_models.tasks.question_answering import QuestionAnswering, QuestionAnsweringRecipe
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
-from hf_lecture_models.tasks.translation import Translation
+from hf_lecture_models.tasks.question_answering.answers import AnswerSettings
+from hf_lecture_models.tasks.question_answering.measures import best_scores
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.tagging.entities import find_entities
+from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
+from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf
+from hf_lecture_models.tasks.translation.task import Translation
 from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
 
 TASK: Any = "extractive-question-answering"

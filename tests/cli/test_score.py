@@ -8,10 +8,10 @@ import signal
 import pytest
 
 from hf_lecture_models.cli import score
-from hf_lecture_models.evaluation.cache import ContinuousCache, UnigramCache
-from hf_lecture_models.evaluation.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
+from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization import corpus

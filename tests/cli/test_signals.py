@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hf_lecture_models.comparison import baselines
+from hf_lecture_models.lab.comparison import baselines
 from tests.cli.writers import WRITERS
 from tests.forked_python import ForkedPython
 
@@ -65,7 +65,7 @@ def test_a_signal_leaves_nothing_half_written(place, writer, name, status):
 
 @pytest.mark.parametrize(("name", "error"), [("SIGINT", KeyboardInterrupt), ("SIGTERM", SystemExit)])
 def test_a_signal_in_a_network_of_a_comparison_ends_the_comparison(tmp_path, monkeypatch, name, error):
-    from hf_lecture_models.comparison.quickstart import make_comparison
+    from hf_lecture_models.lab.comparison.quickstart import make_comparison
 
     monkeypatch.setattr(baselines, "train_causal_lm", lambda *_, **__: SimpleNamespace(stopped=name))
     with pytest.raises(error) as caught:

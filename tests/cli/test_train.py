@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from hf_lecture_cli import app
 from hf_lecture_models.cli import train
 from hf_lecture_models.io import training_folder
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.evaluation.alignment import align
-from hf_lecture_models.evaluation.translation import given_translation, translate, translate_n_best
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.translation.alignment import align
+from hf_lecture_models.tasks.translation.translate import given_translation, translate, translate_n_best
 from tests.tasks.small_translator import PAIRS, SOURCES, save_translator
 
 

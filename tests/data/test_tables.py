@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hf_lecture_models.data.fingerprint import fingerprint_data
-from hf_lecture_models.data.images import fingerprint_images
 from hf_lecture_models.data.reading import read_part_texts, read_rows
 from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.data.tables import TextTable
+from hf_lecture_models.tasks.images.rows import fingerprint_images
 
 pytest.importorskip("datasets")
 

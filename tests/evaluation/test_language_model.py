@@ -13,7 +13,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.strict_json import strict_json
+from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer

@@ -18,11 +18,11 @@ from hf_lecture_models import (
     SelfAttentionForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
+from hf_lecture_models.evaluation import sentence_ranking
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.generation.next_words import NextWordFinder
-from hf_lecture_models.pipelines import sentence_ranking
+from hf_lecture_models.lab.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
 
 WORDS = WordTokenizer.train(["a b c d e f"], progress=False)
 SMALL = {"vocab_size": len(WORDS), "hidden_size": 8, "num_hidden_layers": 1}

@@ -18,7 +18,7 @@ from hf_lecture_models.hub.card import TRIED, render_card, write_card
 from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.char import CharTokenizer

@@ -24,11 +24,11 @@ from transformers import (
 
 from hf_lecture_models import LectureViTConfig, LectureViTForImageClassification
 from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
+from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.facts import collect_facts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.hub.card_examples import output_without_package
 from tests.model_tests import equal_json

@@ -21,13 +21,13 @@ from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.translation import translate
 from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.hub.card_examples import output_of, output_without_package

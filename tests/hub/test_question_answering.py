@@ -11,7 +11,7 @@ import pytest
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub import export
-from hf_lecture_models.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from hf_lecture_models.tasks.question_answering.pipeline import ExtractiveQuestionAnsweringPipeline
 from tests.hub.card_examples import output_of, output_without_package
 from tests.hub.test_trained_models import KINDS, make
 from tests.model_tests import equal_json

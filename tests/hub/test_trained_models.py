@@ -27,11 +27,11 @@ from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.main import train_and_test
-from hf_lecture_models.tasks.question_answering import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.main import train_and_test
+from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
 from hf_lecture_models.tasks.registry import measure_file, task_of
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.token_classification import TokenClassification, TokenClassificationRecipe
+from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 from tests.hub.card_examples import examples, output_without_package
 from tests.tasks import small_answerer, small_classifier, small_tagger
 from tests.tasks.small_answerer import ANSWERABLE

@@ -16,14 +16,14 @@ import pytest
 import torch
 
 from hf_lecture_cli import app
-from hf_lecture_models.demo import page as demo
-from hf_lecture_models.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
-from hf_lecture_models.demo.style import STEPS, step
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.evaluation.translation import translate
+from hf_lecture_models.lab.demo import page as demo
+from hf_lecture_models.lab.demo.answers import LoadedModel, Sampling, continue_text, next_tokens
+from hf_lecture_models.lab.demo.style import STEPS, step
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from hf_lecture_models.demo import page as demo
-from hf_lecture_models.demo.defaults import default_models
-from tests.demo.small_models import MODELS
+from hf_lecture_models.lab.demo import page as demo
+from hf_lecture_models.lab.demo.defaults import default_models
 from tests.interop.demo_view import ask, open_tab, opened
 from tests.interop.installed import need
+from tests.lab.demo.small_models import MODELS
 
 pytestmark = pytest.mark.slow
 need("gradio")

@@ -18,14 +18,14 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models import evaluate_language_model
-from hf_lecture_models.data.prompt_items import read_prompt_data, with_shots
-from hf_lecture_models.data.prompt_templates import PromptTemplate
-from hf_lecture_models.evaluation.prompting import PromptItem, points, score_items
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.evaluation.translation import translate
-from tests.evaluation.test_prompting import stock_model, stock_tokenizer
+from hf_lecture_models.lab.studies.prompt_items import read_prompt_data, with_shots
+from hf_lecture_models.lab.studies.prompt_templates import PromptTemplate
+from hf_lecture_models.lab.studies.prompting import PromptItem, points, score_items
+from hf_lecture_models.tasks.translation.translate import translate
 from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS
+from tests.lab.studies.test_prompting import stock_model, stock_tokenizer
 from tests.tasks.small_translator import PAIRS, make_translator, save_translator
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ doc_to_choice: "{{[sentence_good, sentence_bad]}}"
 doc_to_target: 0
 metric_list: [{metric: acc}]
 """
-# Prompts and answers as `hf_lecture_models.tasks.prompting` writes them.
+# Prompts and answers as `hf_lecture_models.lab.studies.prompting_task` writes them.
 PROMPT_TASK = """\
 task: ours_prompt
 dataset_path: json

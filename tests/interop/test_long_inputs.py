@@ -19,8 +19,8 @@ from transformers import (
 from hf_lecture_models import WordTokenizer
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub import export
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 from tests.interop.small_models import TEXTS, small_model, small_tokenizer
 from tests.tasks.small_classifier import small_bert, write_tsv
 from tests.tasks.small_classifier import small_tokenizer as bert_tokenizer

@@ -15,7 +15,7 @@ import torch
 pytest.importorskip("accelerate")
 
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe, train_causal_lm
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
 

@@ -31,7 +31,7 @@ from hf_lecture_models.generation.completion import complete
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.saved_json import FILES
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
 from tests.tokenization.test_every_tokenizer import TOKENIZERS
 
 SAVED = Path(__file__).parents[1] / "saved_folders"

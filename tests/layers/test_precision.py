@@ -26,14 +26,14 @@ from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.heads.question_answering import question_answering_loss
 from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
 from hf_lecture_models.base.scoring import score_from_logits
-from hf_lecture_models.batches.class_weights import weighted_loss
-from hf_lecture_models.batches.label_smoothing import smoothed_loss
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 from hf_lecture_models.layers.positions import SinusoidalPositions
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.layers.word_prediction import HierarchicalSoftmax, NegativeSampling
+from hf_lecture_models.tasks.classification.weights import weighted_loss
+from hf_lecture_models.tasks.language_models.label_smoothing import smoothed_loss
 
 LABELS, TRUTHS = torch.tensor([1, 4, -100, 0]), torch.tensor([[1.0, 0, 0, 1, 0], [0, 1, -100, 0, 1]])
 WORDS = torch.tensor([3, 0, 6, 5])

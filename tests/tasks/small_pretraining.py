@@ -8,9 +8,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForMaskedLM, AutoModelForPreTraining, BertConfig, TokenizersBackend
 
-from hf_lecture_models.batches.documents import encode_documents
-from hf_lecture_models.batches.masked import MaskedTexts
 from hf_lecture_models.models.bert import LectureBertConfig
+from hf_lecture_models.tasks.language_models.documents import encode_documents
+from hf_lecture_models.tasks.language_models.masked_batches import MaskedTexts
 
 SPECIALS = {
     "pad_token": "[PAD]",

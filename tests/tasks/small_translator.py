@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.translation import Translation, TranslationRecipe
+from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe
 
 PAIRS = [
     ("Je suis étudiant", "I am a student"),

@@ -32,10 +32,10 @@ from torch import Tensor
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.main import run_task, train_and_test
+from hf_lecture_models.tasks.core.main import run_task, train_and_test
+from hf_lecture_models.tasks.core.task import PredictionOptions, Task
 from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.registry import measure_file
-from hf_lecture_models.tasks.task import PredictionOptions, Task
 from hf_lecture_models.trainer.batches import RowShard
 from tests.hub.card_examples import examples
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from hf_lecture_models.batches.streamed_blocks import StreamedBlocks
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.streaming import read_training_texts, stream_texts
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
+from hf_lecture_models.tasks.language_models.streamed_blocks import StreamedBlocks
+from hf_lecture_models.tasks.language_models.texts import TextsTask
 from hf_lecture_models.tasks.registry import TASKS
-from hf_lecture_models.tasks.texts import TextsTask
-from hf_lecture_models.tasks.translation_rows import PairsRecipe, read_pairs
+from hf_lecture_models.tasks.translation.rows import PairsRecipe, read_pairs
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 PLAIN = ["the cat sat", "a dog ran", "the dog sat on a mat"] * 4

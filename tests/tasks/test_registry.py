@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.io.recipe import default_of, load_recipe
-from hf_lecture_models.tasks.factories import make_model, make_tokenizer
+from hf_lecture_models.tasks.core.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 

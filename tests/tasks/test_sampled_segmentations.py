@@ -14,12 +14,12 @@ import torch
 from transformers import AutoTokenizer
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.causal_lm import CausalLM, CausalLMRecipe
-from hf_lecture_models.tasks.factories import sampled_batches
-from hf_lecture_models.tasks.masked_lm import MaskedLM, MaskedLMRecipe
-from hf_lecture_models.tasks.span_corruption import SpanCorruption, SpanCorruptionRecipe
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.translation import Translation
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.factories import sampled_batches
+from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
+from hf_lecture_models.tasks.language_models.spans import SpanCorruption, SpanCorruptionRecipe
+from hf_lecture_models.tasks.translation.task import Translation
 from hf_lecture_models.tokenization import CharTokenizer, UnigramTokenizer
 from tests.tasks.small_classifier import ROWS as SENTENCES
 from tests.tasks.small_translator import rows, small_recipe

@@ -12,8 +12,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hf_lecture_models.tasks.main import run_task, train_and_test
+from hf_lecture_models.tasks.core.main import run_task, train_and_test
 from hf_lecture_models.tasks.registry import TASKS
+from tests.tasks.captioning.test_task import write_captions
+from tests.tasks.images.test_classification import SHAPE, write_images
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_chooser import ROWS as CHOICES
 from tests.tasks.small_classifier import ROWS as SENTENCES
@@ -21,8 +23,6 @@ from tests.tasks.small_tagger import ROWS as TAGGED
 from tests.tasks.small_translator import MODELS
 from tests.tasks.small_translator import ROWS as PAIRS
 from tests.tasks.task_tests import TaskTests
-from tests.tasks.test_image_captioning import write_captions
-from tests.tasks.test_image_classification import SHAPE, write_images
 
 LINE = "the keeper reads a letter in town while one ship passes light and night falls on garden"
 WORDS = LINE.split(" ")

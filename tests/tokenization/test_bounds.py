@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from hf_lecture_models import NGramForCausalLM
-from hf_lecture_models.batches.blocks import token_stream
-from hf_lecture_models.batches.documents import encode_documents
-from hf_lecture_models.evaluation.filtering import text_perplexities
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
+from hf_lecture_models.lab.studies.filtering import text_perplexities
+from hf_lecture_models.tasks.language_models.blocks import token_stream
+from hf_lecture_models.tasks.language_models.documents import encode_documents
 from hf_lecture_models.tokenization import (
     BpeTokenizer,
     ByteTokenizer,

@@ -14,8 +14,8 @@ import pytest
 
 from hf_lecture_models import BpeTokenizer, NGramForCausalLM, WordTokenizer, evaluate_language_model
 from hf_lecture_models.evaluation.encoding import encode_texts
-from hf_lecture_models.evaluation.filtering import text_perplexities
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.lab.studies.filtering import text_perplexities
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 from tests.interop.installed import need

@@ -11,7 +11,7 @@ from transformers import (
     TokenizersBackend,
 )
 
-from hf_lecture_models.tasks.factories import make_tokenizer
+from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tokenization import (
     TEMPLATES,
     Template,

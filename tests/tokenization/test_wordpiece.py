@@ -13,7 +13,7 @@ from tokenizers.models import WordPiece
 from tokenizers.trainers import WordPieceTrainer
 from transformers import AutoTokenizer, BertTokenizer, TokenizersBackend
 
-from hf_lecture_models.tasks.factories import make_tokenizer
+from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tokenization import WordPieceTokenizer, encode_corpus
 from hf_lecture_models.tokenization.wordpiece import RULES
 

@@ -17,10 +17,10 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.batches.blocks import BlockCollator, StreamBatches, token_stream
-from hf_lecture_models.batches.masked import MaskedBatches
-from hf_lecture_models.batches.shuffled import ShuffledBatches
-from hf_lecture_models.batches.tokens import text_spans
+from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.language_models.blocks import BlockCollator, StreamBatches, token_stream
+from hf_lecture_models.tasks.language_models.masked_batches import MaskedBatches
+from hf_lecture_models.tasks.language_models.tokens import text_spans
 from hf_lecture_models.trainer.batches import Batch, Batches
 from hf_lecture_models.trainer.loop import TrainingResult, train
 from hf_lecture_models.trainer.recipe import TrainingRecipe

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
-from hf_lecture_models.batches.shuffled import ShuffledBatches
 from hf_lecture_models.io.runs import as_program
+from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.trainer import loop, reporting
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import Evaluation, train

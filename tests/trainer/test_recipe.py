@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, write_yaml
-from hf_lecture_models.tasks.causal_lm import CausalLMRecipe
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 
 

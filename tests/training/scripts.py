@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from hf_lecture_models.tasks.main import run_task, train_from_command
+from hf_lecture_models.tasks.core.main import run_task, train_from_command
+from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASKS
-from hf_lecture_models.tasks.task import Task
 from tests.forked_python import ForkedPython
 from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
-from tests.tasks.test_image_captioning import write_captions
+from tests.tasks.captioning.test_task import write_captions
 
 TRAINING = Path(__file__).parents[2] / "training"
 RECIPES = TRAINING / "recipes"

@@ -24,8 +24,8 @@ from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokeniz
 from hf_lecture_models.data.benchmarks import benchmarks_of
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.tasks.classification.task import TextClassificationRecipe
 from hf_lecture_models.tasks.registry import measure_file
-from hf_lecture_models.tasks.text_classification import TextClassificationRecipe
 from tests.tasks.small_answerer import ROWS as ANSWERED
 from tests.tasks.small_classifier import ROWS as CLASSIFIED
 from tests.tasks.small_classifier import stand_in_hub, write_tsv

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForPreTraining, AutoTokenizer, pipeline
 
-from hf_lecture_models.tasks.french_english import HELD_OUT
-from hf_lecture_models.tasks.text_to_text import TextToText
+from hf_lecture_models.tasks.classification.text_to_text import TextToText
+from hf_lecture_models.tasks.translation.grammar import HELD_OUT
 from tests.training.scripts import Script, of
 
 

@@ -16,8 +16,8 @@ from transformers import CONFIG_MAPPING
 from benchmarks import fine_tuning, model_cards
 from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.tasks.factories import make_model, make_tokenizer
-from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.core.factories import make_model, make_tokenizer
+from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.registry import TASKS as tasks_by_name
 from hf_lecture_models.tokenization.word import WordTokenizer
 from training.fit_ngram import NGramRecipe

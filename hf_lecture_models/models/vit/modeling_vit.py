@@ -28,7 +28,7 @@ Masked, a patch's E x_t becomes one trained vector m, in the same place. From th
 
 The second is what B.1.2 corrupts half of the patches for: of these, 80 % are masked, 10 % are another patch, and 10 %
 stay. E sees each patch by itself, so another patch's vector is the vector of its pixels: whoever makes the batch
-(`batches/images.py`) copies the pixels, and gives the colors as labels.
+(`tasks/images/batches.py`) copies the pixels, and gives the colors as labels.
 
 Dropout acts on h before the first block, on the weights a_t, and on what Attention and FFN add; it is 0 by default.
 

@@ -25,11 +25,11 @@ same loss.
 
 Deviations:
 - The papers' loss is a sum over the text; here it is the mean over pairs.
-- Frequent words are subsampled by the data (`batches/word_windows.py`), as in the authors' program, not by the model.
+- Frequent words are subsampled by the data (`tasks/word_vectors/windows.py`), as in the authors' program.
 - CBOW's h is the mean, as in the authors' program (word2vec.c). Each u_{w_s} gets its share of h's gradient; in that
   program and in gensim each word of the window gets all of it.
 - `forward` computes the equations, and autograd their gradients. Training by `train_word2vec.py` computes the same
-  gradients block by block (`tasks/word_updates.py`).
+  gradients block by block (`tasks/word_vectors/updates.py`).
 """
 
 from dataclasses import dataclass

@@ -27,8 +27,8 @@ from transformers import (
 )
 
 from hf_lecture_models import Gpt1ForCausalLM, Gpt1ForSequenceClassification, Gpt1Model, WordTokenizer
-from hf_lecture_models.tasks.factories import add_template
-from hf_lecture_models.tasks.text_classification import TextClassification, TextClassificationRecipe, encode_examples
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe, encode_examples
+from hf_lecture_models.tasks.core.factories import add_template
 from tests.model_tests import perturb
 from tests.models.gpt1.test_modeling_gpt1 import small
 

@@ -49,7 +49,7 @@ from tests.model_tests import (
     uncompiled_flex_attention,
 )
 from tests.models.official_checkpoints import assert_same_gradients
-from tests.pipelines.many_inputs import check_forms, check_laziness
+from tests.tasks.many_inputs import check_forms, check_laziness
 
 TARGET = 6
 WORDS = "a dark medium bright shirt shoe bag with more ink on the left right"

@@ -13,17 +13,16 @@ import pytest
 from transformers import AutoTokenizer
 
 from hf_lecture_models import load_model
-from hf_lecture_models.evaluation import scoring
-from hf_lecture_models.evaluation.blimp import Paradigm, measure_paradigm
-from hf_lecture_models.evaluation.filtering import text_perplexities
+from hf_lecture_models.evaluation import scoring, sentence_ranking
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.rescoring import Hypothesis, Rescoring, best_of, tune_weight
+from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.evaluation.surprisal import score_spans
-from hf_lecture_models.evaluation.word_surprisal import word_surprisals
+from hf_lecture_models.lab.studies.blimp import Paradigm, measure_paradigm
+from hf_lecture_models.lab.studies.filtering import text_perplexities
+from hf_lecture_models.lab.studies.rescoring import Hypothesis, Rescoring, best_of, tune_weight
+from hf_lecture_models.lab.studies.word_surprisal import word_surprisals
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.pipelines import sentence_ranking
-from hf_lecture_models.pipelines.sentence_ranking import SentenceRankingPipeline
 from tests.models.ngram.arpa_ngram import assert_same_tables
 from tests.models.ngram.kenlm_ngram import ORDER, SENTENCES, files_without_unknown
 

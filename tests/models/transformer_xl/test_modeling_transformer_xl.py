@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from hf_lecture_models.evaluation.cache import UnigramCache
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.lab.studies.cache import UnigramCache
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
 from hf_lecture_models.tokenization.word import WordTokenizer

@@ -10,9 +10,9 @@ import pytest
 from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.main import train_from_command
+from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.registry import measure_file
-from hf_lecture_models.tasks.word_vectors import WordVectors
+from hf_lecture_models.tasks.word_vectors.task import WordVectors
 from tests.hub.card_examples import examples
 
 RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "word2vec_tiny.yaml"

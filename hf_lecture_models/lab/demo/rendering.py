@@ -1,0 +1,226 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The demo page's answers as HTML. Every text, token and name goes through `escaped`."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hf_lecture_models.analysis.neighbours import WordNeighbours, shown
+from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
+from hf_lecture_models.lab.demo.answers import NextToken
+from hf_lecture_models.lab.demo.style import STEPS, step, step_name
+
+_KINDS = {"end": "end of the text", "unknown": "an unknown word"}
+# What scrolls must be reached by the keyboard, and have a name.
+_SCROLLED = '<div class="text" tabindex="0" role="region" aria-label="the text">'
+# The page puts values into a template of its own, in which these characters have a meaning.
+_TEMPLATE_SIGNS = str.maketrans({sign: f"&#{ord(sign)};" for sign in "${}`"})
+
+
+def escaped(text: str) -> str:
+    """Return text that HTML and the page's templates show as it is.
+
+    >>> escaped("<b onclick='x'> ${1}")
+    '&lt;b onclick=&#x27;x&#x27;&gt; &#36;&#123;1&#125;'
+    """
+    return html.escape(text).translate(_TEMPLATE_SIGNS)
+
+
+def render_error(message: str) -> str:
+    """Return one line with an error's message."""
+    return block(f'<p class="error" role="alert">{escaped(message)}</p>')
+
+
+def render_continuation(result: dict[str, Any]) -> str:
+    """Return the text with its continuation marked; `result` comes from `complete`."""
+    end = "; then the model ended the text" if result["finished"] else ""
+    if result["stopped_at_limit"]:
+        end = "; the model can read no more than that and your text"
+    return block(
+        f'{_SCROLLED}<span class="word">{escaped(result["prompt"])}</span>'
+        f'<span class="word new">{escaped(result["completion"])}</span></div>'
+        f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>'
+    )
+
+
+def render_translation(text: str) -> str:
+    """Return a translation, line by line."""
+    return block(f'{_SCROLLED}<span class="word">{escaped(text)}</span></div>')
+
+
+def render_next_tokens(tokens: Sequence[NextToken]) -> str:
+    """Return a table of tokens, each with its probability, its surprisal and a bar."""
+    largest = max(token.probability for token in tokens) or 1.0
+    rows = "".join(
+        f"<tr>{_token_cell(token)}"
+        f'<td class="number probability">{token.probability:.2%}</td>'
+        f'<td class="number">{_bits(-math.log2(token.probability)) if token.probability else "∞"}</td>'
+        f"{bar(token.probability / largest)}</tr>"
+        for token in tokens
+    )
+    rest = max(0.0, 1 - sum(token.probability for token in tokens))
+    head = '<th>token</th><th class="number">probability</th><th class="number">bits</th><td></td>'
+    return block(
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<p class="note">Probabilities of the token right after your text; all others share {rest:.2%}.</p>'
+    )
+
+
+def bar(part: float) -> str:
+    """Return a table's cell with a bar as wide as this part of it."""
+    return f'<td class="bar" aria-hidden="true"><div style="width: {part:.1%}"></div></td>'
+
+
+def _token_cell(token: NextToken) -> str:
+    if token.kind:
+        return f'<td class="token special">{_KINDS[token.kind]} ({escaped(token.token)})</td>'
+    return f'<td class="token">{escaped(shown(token.token))}</td>'
+
+
+def render_neighbours(found: Sequence[WordNeighbours]) -> str:
+    """Return a table of words with their neighbours, each with its similarity."""
+    rows = "".join(
+        f'<tr><th class="word">{escaped(shown(one.word))}</th><td>'
+        + ", ".join(f"{escaped(shown(near.word))} {near.similarity:.3f}" for near in one.neighbours)
+        + "</td></tr>"
+        for one in found
+    )
+    head = "<th>word</th><th>nearest words, with the cosine of their vectors</th>"
+    return block(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+
+
+def render_ranking(ranking: Sequence[ScoredText]) -> str:
+    """Return the sentences in their order, each token coloured by its surprisal."""
+    return block(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
+
+
+def _sentence(place: int, one: ScoredText) -> str:
+    tokens = one.measures["tokens"]
+    if not one.possible:
+        return f'<div class="sentence"><b>{place}.</b> {_impossible(one)}</div>'
+    spans = "".join(map(_span, one.spans))
+    return (
+        f'<div class="sentence"><b>{place}.</b> <b class="bits">{_bits(one.bits)} bits</b>, '
+        f'{_bits(one.bits / tokens)} per token, {tokens} tokens<div class="pieces">{spans}</div></div>'
+    )
+
+
+def _span(span: TokenSpan) -> str:
+    return (
+        f'<span class="piece step{step(span.bits)}"><span{_unknown(span)}>{_label(span)}</span>'
+        f"<small>{_bits(span.bits)}</small></span>"
+    )
+
+
+def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str:
+    """Return a table of measures, and each span of the text with its surprisal under each model."""
+    rows = {
+        "bits of the whole text": [_bits(one.bits) for one in scored],
+        "bits per byte": [_number(one.measures["bits_per_byte"]) for one in scored],
+        "perplexity per word": [_number(one.measures["word_perplexity"]) for one in scored],
+        "perplexity per token": [_number(one.measures["perplexity"]) for one in scored],
+        "tokens": [str(one.measures["tokens"]) for one in scored],
+        "unknown words": [str(one.measures["unknown"]) for one in scored],
+    }
+    head = "".join(f'<th class="number name">{escaped(name)}</th>' for name in names)
+    body = "".join(
+        f"<tr><th>{name}</th>{''.join(f'<td class=number>{cell}</td>' for cell in cells)}</tr>"
+        for name, cells in rows.items()
+    )
+    note = (
+        '<p class="note">Below each word its bits under each model in turn; fewer is better. '
+        "Bits per byte count the spelling of unknown words and compare any two models; perplexities per token only "
+        "models of the same vocabulary.</p>"
+    )
+    return block(f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(scored)}")
+
+
+def _pairs(scored: Sequence[ScoredText]) -> str:
+    refusals = "".join(f"<p>{_impossible(one)}</p>" for one in scored if not one.possible)
+    aligned = [one.spans for one in scored if one.possible]
+    pairs = "".join(
+        f'<span class="pair"><span class="word">{_label(spans[0])}</span>{"".join(map(_small, spans))}</span>'
+        for spans in zip(*aligned, strict=True)
+    )
+    return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
+
+
+def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredText]]) -> str:
+    """Return a table for each sentence, with a row for each model, a coloured cell for each word, and the sum."""
+    least = [min(scored, key=lambda one: one.bits) for scored in zip(*sentences, strict=True)]
+    tables = "".join(_surprisal_table(names, scored, least) for scored in sentences)
+    note = (
+        '<p class="note">A language model is surprised by a word after those before it, and by the end of the text; a '
+        "model of masked words (BERT) by a word between all the others. Over all sentences its probabilities do not "
+        "sum to one, so that its sums compare only with its own. In bold: the model's most probable sentence.</p>"
+    )
+    return block(f"{_legend()}{tables}{note}")
+
+
+def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText]) -> str:
+    words = next((one.spans for one in scored if one.possible), [])
+    head = "".join(f'<th class="word">{_label(span)}</th>' for span in words)
+    rows = ""
+    for name, one, best in zip(names, scored, least, strict=True):
+        cells = "".join(map(_bits_cell, one.spans)) or f"<td colspan={max(1, len(words))}>{_impossible(one)}</td>"
+        total = f"<b>{_bits(one.bits)}</b>" if one is best else _bits(one.bits)
+        rows += f'<tr><th class="name">{escaped(name)}</th>{cells}<td class="number">{total}</td></tr>'
+    table = f'<table class="surprisal"><thead><tr><td></td>{head}<th class="number">sum</th></tr></thead>'
+    scrolled = '<div class="wide" tabindex="0" role="region" aria-label="surprisal of each word">'
+    return f"{scrolled}{table}<tbody>{rows}</tbody></table></div>"
+
+
+def _bits_cell(span: TokenSpan) -> str:
+    if math.isnan(span.bits):
+        return '<td class="number">–</td>'
+    return f'<td class="number step{step(span.bits)}"><span{_unknown(span)}>{_bits(span.bits)}</span></td>'
+
+
+def render_picture(svg: str, description: str) -> str:
+    """Return a picture, given as SVG in base 64, with a link that saves it."""
+    source = f"data:image/svg+xml;base64,{svg}"
+    link = f'<a download="picture.svg" href="{source}">Save the picture (SVG)</a>'
+    return block(f'<img class="picture" alt="{escaped(description)}" src="{source}"><p class="note">{link}</p>')
+
+
+def _small(span: TokenSpan) -> str:
+    return f'<small class="step{step(span.bits)}"><span{_unknown(span)}>{_bits(span.bits)}</span></small>'
+
+
+def _impossible(one: ScoredText) -> str:
+    return (
+        f'<span class="word">{escaped(one.text)}</span>: probability 0: a word of it is outside the closed vocabulary'
+    )
+
+
+def _legend() -> str:
+    steps = "".join(f'<span class="step{index}">{escaped(step_name(index))}</span>' for index in range(len(STEPS)))
+    return (
+        f'<p class="legend">Surprisal in bits (−log₂ of the probability): {steps} '
+        '<span class="unknown">unknown word</span></p>'
+    )
+
+
+def _unknown(span: TokenSpan) -> str:
+    return ' class="unknown" title="unknown to this model"' if span.unknown else ""
+
+
+def _label(span: TokenSpan) -> str:
+    if span.end is None and not span.text.strip():
+        blanks = span.text.replace("\n", "⏎").replace(" ", "␣")
+        return escaped(blanks) or '<span class="special">end</span>'
+    return escaped(span.text.strip())
+
+
+def _bits(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{abs(value):.2f}"  # abs: no -0.00
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:,.4g}" if value < 1e6 else f"{value:.3g}"
+
+
+def block(content: str) -> str:
+    """Return content as a block of the page, to which its style applies."""
+    return f'<div class="hfl">{content}</div>'

@@ -1,2 +1,0 @@
-# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pipelines that transformers does not have, for any suitable model."""

@@ -1,0 +1,450 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The classification of texts or pairs of texts, or their regression to a number, on benchmarks and other data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.data.benchmarks import Benchmark, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.rows import UNLABELLED, Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.labels import (
+    REGRESSION,
+    SINGLE_LABEL,
+    as_number,
+    class_names,
+    ids_by_name,
+    label_ids,
+    read_labels,
+)
+from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
+from hf_lecture_models.tasks.classification.weights import weighted_loss
+from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
+from hf_lecture_models.tasks.core.labels import (
+    class_fields,
+    classes_of,
+    in_the_order_of_checkpoint,
+    keyed_by_text,
+    log_default_names,
+    make_head,
+    named_by_text,
+    names_of_labels,
+)
+from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tokenization.templates import require_template
+from hf_lecture_models.trainer.batches import Batch, Batches
+
+_EVALUATION_BATCH = 64
+_MEASURES = {
+    "accuracy": "accuracy",
+    "accuracy_mismatched": "accuracy on the mismatched set",
+    "f1": "F1",
+    "macro_f1": "F1, mean over the classes",
+    "matthews_correlation": "Matthews correlation",
+    "pearson": "Pearson correlation",
+    "spearmanr": "Spearman correlation",
+}
+_MISMATCHED = "mismatched"
+# The diagnostic rows of GLUE have these names in its own files and on the Hub.
+_DIAGNOSTIC = ("ax.", "diagnostic", "split ax/")
+_HIGHEST_SCORE = 5.0
+
+
+@dataclass(kw_only=True)
+class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
+    """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
+
+    problem_type: str = setting(
+        SINGLE_LABEL, "what labels are: names of classes, or numbers", choices=(SINGLE_LABEL, REGRESSION)
+    )
+    label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
+    class_weights: dict[str, float] = setting(
+        {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
+    )
+    max_length: int | None = setting(
+        None,
+        "tokens of an input, longer ones are cut, of a pair the longer text first; null: one that is too long for the "
+        "model is an error",
+        least=1,
+    )
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_bag_of_words"},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+    pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
+    unlabelled_files: list[str] = setting(
+        [], "files of texts, or pairs of texts, to train on as well, with the labels that pseudo_labels gives them"
+    )
+    task: str | None = setting(
+        None,
+        "names the columns of its files, its classes and its measures, and its data on the Hub, which are read where "
+        "neither files nor rows are named; null: a task of your own. Of mnli, files and splits with `mismatched` in "
+        "their names are measured and predicted apart; GLUE's diagnostic rows, a file named AX or diagnostic, are "
+        "predicted apart",
+        choices=benchmarks_of("text_classification"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.label_names = named_by_text("label_names", self.label_names)
+        if self.benchmark is not None:
+            self.label_names = {**self.benchmark.classes, **self.label_names}
+            self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
+        if bool(self.pseudo_labels) != bool(self.unlabelled_files):
+            raise ValueError("recipe: pseudo_labels and unlabelled_files belong together; name both or none")
+        for name in ("pseudo_labels", "class_weights") if self.problem_type == REGRESSION else ():
+            if getattr(self, name):
+                raise ValueError(f"recipe: {name} are for classes, problem_type {REGRESSION} learns numbers")
+        if self.class_weights:
+            self.class_weights = keyed_by_text("class_weights", self.class_weights)
+        for name, weight in self.class_weights.items():
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
+                raise ValueError(f"recipe: class_weights.{name} must be a number of at least 0, not {weight!r}")
+
+    def column_aliases(self, column: str) -> Sequence[str]:
+        """Return the names of a column in files; the number of a row has the names of GLUE and the Hub."""
+        own = super().column_aliases(column)
+        return ("index", "idx") if column == "index" and list(own) == [column] else own
+
+    @property
+    def official(self) -> Benchmark | None:
+        """The benchmark whose measures are used; None also if its classes are learned as numbers."""
+        has_classes = self.benchmark is not None and bool(self.benchmark.classes)
+        return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
+
+
+class TextClassification(Task[TextClassificationRecipe]):
+    """The task of classifying texts, or pairs of them; its data are `Rows`.
+
+    >>> [measure.key for measure in TextClassification().measures(TextClassificationRecipe(task="mrpc"))]
+    ['f1', 'accuracy']
+    """
+
+    name = "text_classification"
+    auto_class = AutoModelForSequenceClassification
+    pipeline_tag = "text-classification"
+    items = "examples"
+    script = "finetune_glue.py"
+    recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
+    line_form = LineForm("texts, or pairs with a tab between them", optional=("text_pair",))
+
+    def measures(self, recipe: TextClassificationRecipe) -> tuple[Measure, ...]:
+        """Return the benchmark's measures, official ones first; for other data accuracy and F1, or the correlation."""
+        own = ("pearson",) if recipe.problem_type == REGRESSION else ("accuracy", "macro_f1")
+        keys = own if recipe.official is None else recipe.official.measures
+        return tuple(Measure(key, _MEASURES[key], lower_is_better=False) for key in keys)
+
+    def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
+        """Read the rows of the part; rows to predict may have a column `index`, which is written with predictions.
+
+        Training data are followed by unlabelled rows with a teacher's labels, if the recipe names any.
+
+        Raises:
+            ValueError, OSError: as `read_rows` and `with_pseudo_labels`; or a label is not one of the benchmark's.
+        """
+        required, optional = ["text"], ["index"] if part == "predict" else []
+        if recipe.benchmark is None:
+            optional.insert(0, "text_pair")
+        elif "text_pair" in recipe.benchmark.columns:
+            required.append("text_pair")
+        rows = read_rows(recipe, part, required, optional, labels=("label",))
+        if rows is not None and recipe.benchmark is not None and part != "predict":
+            _check_labels(rows, recipe)
+        if rows is not None and part == "train" and recipe.pseudo_labels:
+            return with_pseudo_labels(self, rows, recipe)
+        return rows
+
+    def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
+        """Return the tokenizer, with the template that the model needs."""
+        texts, pairs = _texts(data)
+        return templated_tokenizer(self.auto_class, recipe, [*texts, *(pairs or ())])
+
+    def model(self, recipe: TextClassificationRecipe, processor: Any, data: Rows) -> Any:
+        """Return the classifier, with the classes of the benchmark or of the data.
+
+        A checkpoint that already classifies these classes keeps its order of them. A checkpoint with as many other
+        classes is refused, because they cannot be matched.
+        """
+        if recipe.problem_type == REGRESSION:
+            return make_head(self.auto_class, recipe, processor, {"num_labels": 1, "problem_type": REGRESSION})
+        names = class_names(data, recipe.label_names)
+        if recipe.benchmark is not None:  # all of its classes, also those that the data lack
+            names = list(dict.fromkeys(recipe.label_names.values()))
+        if recipe.from_pretrained:
+            names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
+        return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
+
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Encoded:
+        """Tokenize the rows, and convert their labels, if they have any, to the model's ids."""
+        inputs = encode_examples(model, processor, data, recipe.max_length)
+        return Encoded(data, inputs, label_ids(model.config, data, recipe) if "label" in data.columns else None)
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
+        """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
+        if "text_pair" in data.columns and not _parts_pairs(processor):
+            fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
+            log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
+        encoded = self.encode(model, processor, data, recipe)
+        weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
+        collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
+        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
+
+    def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
+        """Return the logits of encoded rows, (rows, classes), float32 on the CPU."""
+
+        def predict_batch(examples: list[Example]) -> Tensor:
+            batch = processor.pad(examples, return_tensors="pt").to(model.device)
+            return model(**batch).logits.float().cpu()
+
+        found = predict_by_length(model, encoded.inputs, predict_batch, batch_size, _length)
+        return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
+
+    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
+        """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
+        if recipe.problem_type == SINGLE_LABEL:
+            names = names_of_labels(recipe.label_names, recipe.label_names)
+            log_default_names(model.config, model.config.name_or_path or "the model", names)
+        return super().evaluate(model, processor, data, recipe)
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TextClassificationRecipe) -> dict[str, Any]:
+        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
+        logits = self.predict(model, processor, encoded)
+        predictions = (logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)).tolist()
+        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, recipe)
+        measured["examples"] = len(encoded.inputs)
+        if recipe.problem_type == SINGLE_LABEL:
+            by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+            measured["classes"] = by_class["classes"]
+        return measured
+
+    def scores(
+        self,
+        config: Any,
+        predictions: Sequence[float],
+        labels: Sequence[float],
+        data: Rows,
+        recipe: TextClassificationRecipe,
+    ) -> dict[str, Any]:
+        """Return the measures of predictions, which are ids of the model's classes in any order, or numbers."""
+        if recipe.official is not None:
+            return _official_scores(recipe, config, predictions, labels, data)
+        if recipe.problem_type == REGRESSION:
+            return {"pearson": compute("pearson", predictions, labels)}
+        macro_f1 = measures_by_class(predictions, labels, classes_of(config))["macro_f1"]
+        return {"accuracy": compute("accuracy", predictions, labels), "macro_f1": macro_f1}
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """Return the most probable classes of each row, or its number."""
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        names = classes_of(model.config)
+        return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, folder: Path
+    ) -> Path:
+        """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`.
+
+        For GLUE, the files have its names, and the names or numbers of classes that it requires.
+        """
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        values, index = _written(model.config, logits, recipe), data.columns.get("index")
+        files = _prediction_files(data, recipe.official)
+        for name, rows in files.items():
+            numbers = range(len(rows)) if index is None else [index[row] for row in rows]
+            lines = ["index\tprediction", *(f"{i}\t{values[row]}" for i, row in zip(numbers, rows, strict=True))]
+            write_file(folder / name, "\n".join(lines) + "\n")
+        return folder / name if len(files) == 1 else folder
+
+    def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """Describe the task; add the classes, if there are any, and whether inputs are pairs of texts."""
+        classes = [] if recipe.problem_type == REGRESSION else classes_of(model.config)
+        pairs = data is not None and "text_pair" in data.columns
+        return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
+
+    def read_line(self, text: str) -> dict[str, Any]:
+        """Return a text, or a pair of texts that are separated by a tab, as fields."""
+        first, tab, second = text.partition("\t")
+        return {"text": first, **({"text_pair": second} if tab else {})}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the line that was read."""
+        return "\t".join(fields[name] for name in ("text", "text_pair") if name in fields)
+
+
+class ExampleCollator:
+    """The collator of encoded examples; each row is an item.
+
+    Args:
+        examples: the tokenizer's output for each row.
+        labels: ids of classes, or floats.
+        class_weights: (classes,), the weight of each class in the loss; None: all weights are the same.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any, class_weights: Tensor | None = None
+    ) -> None:
+        self.examples, self.tokenizer, self.class_weights = examples, tokenizer, class_weights
+        self.labels = torch.tensor(labels)
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Return the rows, padded on the tokenizer's side, without empty places (-1), except one if all are empty."""
+        real = [int(row) for row in rows if row >= 0]
+        batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
+        labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
+        loss = None if self.class_weights is None else weighted_loss(labels, self.class_weights)
+        return Batch({**batch, "labels": labels}, len(real), loss=loss)
+
+
+def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Example]:
+    """Tokenize each row for the model; the number of rows that `max_length` cuts is logged.
+
+    Raises:
+        ValueError: a row is too long for the model and `max_length` is None; `max_length` is too long for it; the
+            tokenizer belongs to another model, or lacks a padding token or the template that the model needs; or the
+            model reads only pairs, and the data have none or the tokenizer does not mark them.
+    """
+    texts, pairs = _texts(data)
+    if getattr(model.config, "extract_token_id", None) is not None:
+        require_template(tokenizer, model.text_template)
+    if pairs is None and getattr(model.config, "both_orders", False):
+        raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
+    if getattr(model.config, "pair_combination", None) is not None:
+        _check_pairs(tokenizer, data)
+    encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
+    if max_length is not None and (cut := count_cut(encoded)):
+        log_once(f"{data.sources[0][0]}: {cut:,} of {len(data):,} rows are longer than max_length and are cut")
+    return model_inputs(model, encoded)
+
+
+def _length(example: Example) -> int:
+    return len(example["input_ids"])
+
+
+def _check_pairs(tokenizer: Any, data: Rows) -> None:
+    if "text_pair" not in data.columns:
+        raise ValueError(
+            f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
+            "--columns.text_pair NAME says which one it is; a new model with pair_combination null reads single texts"
+        )
+    if "token_type_ids" not in tokenizer.model_input_names:
+        raise ValueError(
+            "the model has a pair_combination and reads two texts apart, but the tokenizer does not say which token is "
+            "of which (token_type_ids): tokenizer.template pair in a recipe, or tokenizer.set_template('pair') on a "
+            "saved one"
+        )
+
+
+def _parts_pairs(tokenizer: Any) -> bool:
+    """Return whether the tokenizer marks pairs of texts, by a token between them or by token types."""
+    if "token_type_ids" in tokenizer.model_input_names:
+        return True
+    return tokenizer.num_special_tokens_to_add(pair=True) > tokenizer.num_special_tokens_to_add(pair=False)
+
+
+def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
+    return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
+
+
+def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor:
+    names = classes_of(config)
+    if unknown := [name for name in weights if name not in names]:
+        raise ValueError(f"recipe: class_weights.{unknown[0]} names none of the classes {', '.join(names)}")
+    return torch.tensor([float(weights.get(name, 1.0)) for name in names])
+
+
+def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
+    """Raise a ValueError if a label is not one of the benchmark's."""
+    if recipe.problem_type == SINGLE_LABEL:
+        known = {*recipe.label_names, *recipe.label_names.values()}
+        for index, label in enumerate(read_labels(rows)):
+            if label not in known:
+                classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
+                fix = UNLABELLED if label == "-1" else f"--label_names.{label} NAME says which one it is"
+                raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
+    elif recipe.official is not None:
+        for index, label in enumerate(rows.columns["label"]):
+            if not 0 <= as_number(label, rows.where(index)) <= _HIGHEST_SCORE:
+                raise ValueError(
+                    f"{rows.where(index)}: label {label} of {recipe.task} is no number from 0 to 5; {UNLABELLED}"
+                )
+
+
+def _official_scores(
+    recipe: TextClassificationRecipe, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
+) -> dict[str, float]:
+    assert recipe.official is not None
+    if f"accuracy_{_MISMATCHED}" in recipe.official.measures:
+        return _scores_by_set(predictions, labels, data)
+    scores = {}
+    for key in recipe.official.measures:
+        ours, theirs = predictions, labels
+        if key == "f1":
+            found = ids_by_name(config, recipe.label_names)[recipe.label_names["1"]]
+            ours, theirs = ([int(value == found) for value in values] for values in (predictions, labels))
+        scores[key] = compute(key, ours, theirs)
+    return scores
+
+
+def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: Rows) -> dict[str, float]:
+    """Return the accuracy of each of MNLI's sets, or that of all rows unless both are there."""
+    matched, mismatched = (_sets_of_mnli(data)[name] for name in ("MNLI-m", "MNLI-mm"))
+    parts: dict[str, Sequence[int]] = {"accuracy": range(len(data))}
+    if matched and mismatched:
+        parts = {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
+    return {
+        key: compute("accuracy", [predictions[row] for row in rows], [labels[row] for row in rows])
+        for key, rows in parts.items()
+    }
+
+
+def _sets_of_mnli(data: Rows) -> dict[str, list[int]]:
+    """Return the rows of MNLI's two sets and of GLUE's diagnostic one, by the names of their files or splits."""
+    sets: dict[str, list[int]] = {"MNLI-m": [], "MNLI-mm": [], "AX": []}
+    first = 0
+    for source, length in data.sources:
+        name = source if source.startswith("split ") else Path(source).name
+        is_diagnostic = name.lower().startswith(_DIAGNOSTIC)
+        chosen = "AX" if is_diagnostic else "MNLI-mm" if _MISMATCHED in name else "MNLI-m"
+        sets[chosen].extend(range(first, first + length))
+        first += length
+    return sets
+
+
+def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
+    """Return the files of predictions with the rows of each: one file, but for MNLI one of each set."""
+    if benchmark is None or benchmark.file != "MNLI":
+        return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
+    return {f"{name}.tsv": rows for name, rows in _sets_of_mnli(data).items() if rows}
+
+
+def _written(config: Any, logits: Tensor, recipe: TextClassificationRecipe) -> list[str]:
+    """Return each row's prediction as written: a class's name, its number for some benchmarks, or a number."""
+    benchmark = recipe.official
+    if recipe.problem_type == REGRESSION:
+        values = logits[:, 0].tolist() if benchmark is None else logits[:, 0].clamp(0, _HIGHEST_SCORE).tolist()
+        return [f"{value:.6g}" if benchmark is None else f"{value:.3f}" for value in values]
+    names: Mapping[int, str] = dict(enumerate(classes_of(config)))
+    if benchmark is not None:
+        ids = ids_by_name(config, recipe.label_names)
+        names = {
+            ids[recipe.label_names[label]]: name if benchmark.writes_names else label
+            for label, name in benchmark.classes.items()
+        }
+    return [names[index] for index in logits.argmax(1).tolist()]

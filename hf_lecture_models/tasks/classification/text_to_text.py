@@ -1,0 +1,178 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Classification as text to text: an encoder-decoder reads a text that names the task, and writes the class's name.
+
+Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text Transformer", JMLR 2020: "sst2
+sentence: a fine film" becomes "positive". An output is right if it is exactly the name of the right class. The share
+of outputs that are the name of no class is measured too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hf_lecture_models.base.limits import longest_input
+from hf_lecture_models.data.benchmarks import BENCHMARKS
+from hf_lecture_models.data.recipe import RowsRecipe
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.task import Encoded, Measure
+from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe
+from hf_lecture_models.tasks.translation.translate import target_tokenizer_of
+
+# The benchmarks with a source, a text for T5. T5's Stanford Sentiment Treebank is the one of two classes.
+_TASKS = tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.source)
+
+
+@dataclass(kw_only=True)
+class TextToTextRecipe(TranslationRecipe):
+    """The recipe of classification as text to text; files, columns and classes are those of `finetune_glue.py`."""
+
+    task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=_TASKS)
+    epochs: float = setting(3.0, "passes over the training data", least=0)
+    batch_tokens: int = setting(
+        0, "tokens of one side of one optimizer step, padding included; 0: batch_size rows", least=0
+    )
+    label_smoothing: float = setting(0.0, "share of the target probability that all tokens have alike", least=0)
+    num_beams: int = setting(1, "beams on test data, and of the saved model where a call says nothing", least=1)
+    learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.task is None:
+            raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(_TASKS)}")
+
+    def as_classification(self) -> TextClassificationRecipe:
+        """Return the recipe that reads the same rows as texts and classes."""
+        shared = {field.name: getattr(self, field.name) for field in fields(RowsRecipe)}
+        return TextClassificationRecipe(task=self.task, **shared)
+
+
+class TextToText(Translation):
+    """The task of writing the class of a text; its data are `Rows` of `source` and `target`.
+
+    >>> TextToText().read(TextToTextRecipe(task="sst2", train_rows=[{"text": "a fine film", "label": 1}]), "train")[0]
+    {'source': 'sst2 sentence: a fine film', 'target': 'positive'}
+    """
+
+    name = "text_to_text"
+    script = "finetune_text_to_text.py"
+    recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
+
+    def measures(self, recipe: TextToTextRecipe) -> tuple[Measure, ...]:  # type: ignore[override]
+        """Return the accuracy, and the share of outputs that name no class."""
+        return (
+            Measure("accuracy", "accuracy, by exact match of the class's name", lower_is_better=False),
+            Measure("no_class", "share of outputs that are no class", lower_is_better=True),
+        )
+
+    def read(self, recipe: TextToTextRecipe, part: str) -> Rows | None:  # type: ignore[override]
+        """Read the rows of the part as texts; rows to predict have no target, and perhaps an `index`.
+
+        Raises:
+            ValueError, OSError: as `TextClassification.read`.
+        """
+        classification = recipe.as_classification()
+        rows = TextClassification().read(classification, part)
+        if rows is None:
+            return None
+        written = BENCHMARKS[str(recipe.task)].source
+        texts = {name: rows.texts(name) for name in ("text", "text_pair") if name in rows.columns}
+        columns: dict[str, list[Any]] = {
+            "source": [
+                written.format(**{name: values[row].strip() for name, values in texts.items()})
+                for row in range(len(rows))
+            ]
+        }
+        if "label" in rows.columns:
+            names = classification.label_names
+            columns["target"] = [names.get(str(label), str(label)) for label in rows.columns["label"]]
+        return Rows(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns}, rows.sources)
+
+    def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
+        """Return the encoder-decoder, which writes no more tokens than the longest class has.
+
+        Raises:
+            ValueError: as `written_classes`, before training.
+        """
+        model = super().model(recipe, processor, data)
+        written_classes(model, processor, recipe)
+        model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
+        return model
+
+    def measure(  # type: ignore[override]
+        self, model: Any, processor: Any, encoded: Encoded, recipe: TextToTextRecipe
+    ) -> dict[str, Any]:
+        """Return the measures, the number of examples, and the number of beams."""
+        classes = written_classes(model, processor, recipe)
+        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, recipe)]
+        right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
+        return {
+            "accuracy": sum(right) / len(right),
+            "no_class": found.count(None) / len(found),
+            "examples": len(found),
+            "num_beams": recipe.num_beams,
+        }
+
+    def predict(self, model: Any, processor: Any, encoded: Encoded, recipe: Any, *args: Any, **options: Any) -> Any:
+        """Return the outputs for each source, which have no more tokens than the longest class."""
+        options = {"max_new_tokens": _most_tokens(model, processor, recipe), **options}
+        return super().predict(model, processor, encoded, recipe, *args, **options)
+
+    def write_predictions(  # type: ignore[override]
+        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.tsv` with the columns `index`, from the data or else counted from 0, and `prediction`.
+
+        A prediction is the class's name, or the model's output if it names no class.
+        """
+        classes = written_classes(model, processor, recipe)
+        encoded = self.encode(model, processor, data, recipe)
+        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, recipe)]
+        index: Sequence[Any] = data.columns.get("index") or range(len(texts))
+        lines = [f"{i}\t{classes.get(text, ' '.join(text.split()))}" for i, text in zip(index, texts, strict=True)]
+        return write_file(folder / "predictions.tsv", "\n".join(["index\tprediction", *lines]) + "\n")
+
+    def describe(  # type: ignore[override]
+        self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None
+    ) -> dict[str, Any]:
+        """Describe the task; add the classes and the form of a source. The Hub has no name for the task."""
+        known = {"classes": class_names(recipe), "source": BENCHMARKS[str(recipe.task)].source, "pipeline_tag": None}
+        described = super().describe(model, recipe, data)
+        return {key: value for key, value in described.items() if key != "signatures"} | known
+
+
+def class_names(recipe: TextToTextRecipe) -> list[str]:
+    """Return the classes of the recipe's task, in its order.
+
+    >>> class_names(TextToTextRecipe(task="rte"))
+    ['entailment', 'not_entailment']
+    """
+    return list(dict.fromkeys(recipe.as_classification().label_names.values()))
+
+
+def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dict[str, str]:
+    """Return the classes by their spelling after the target's tokenizer has encoded and decoded their names.
+
+    Raises:
+        ValueError: two classes have the same spelling.
+    """
+    tokenizer, names = target_tokenizer_of(model, processor), class_names(recipe)
+    ids = tokenizer(text_target=names, verbose=False)["input_ids"]
+    written = [text.strip() for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
+    if len(set(written)) < len(names):
+        raise ValueError(
+            f"the tokenizer cannot tell the classes apart: it writes {', '.join(names)} as "
+            f"{', '.join(map(repr, written))}; "
+            "take one that has their words or letters"
+        )
+    return dict(zip(written, names, strict=True))
+
+
+def _most_tokens(model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
+    """Return the number of tokens of the longest class, with the end of text."""
+    tokenizer = target_tokenizer_of(model, processor)
+    ids = tokenizer(text_target=class_names(recipe), verbose=False)["input_ids"]
+    return min(max(map(len, ids)), longest_input(model, tokenizer) - 1)

@@ -1,0 +1,152 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The classification of images."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForImageClassification
+
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
+from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.core.factories import SMALL_VIT
+from hf_lecture_models.tasks.core.labels import (
+    class_fields,
+    classes_of,
+    in_the_order_of_checkpoint,
+    make_head,
+    named_by_text,
+)
+from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.images.batches import ImageBatches, ImageCollator
+from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
+from hf_lecture_models.tasks.images.processors import ImageLines, image_processor_for, pixels_for, refuse_tokenizer
+from hf_lecture_models.tasks.images.rows import ImagesRecipe, fingerprint_images, read_images, where
+from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.trainer.batches import Batches
+
+_EVALUATION_BATCH = 256
+_HEAD = "ForImageClassification"
+
+
+@dataclass(kw_only=True)
+class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
+    """The recipe of a classifier of images."""
+
+    problem_type: ClassVar[str] = SINGLE_LABEL
+
+    label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: shirt, 1: shoe}")
+    tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
+    model: dict[str, Any] = setting(
+        SMALL_VIT,
+        "model_type and the fields of its config, image_size and num_channels (1 or 3) among them, to which all images "
+        "are brought; with from_pretrained, fields to change: {hidden_dropout_prob: 0.1}",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_tokenizer(self)
+        self.label_names = named_by_text("label_names", self.label_names)
+        if self.freeze_backbone and (self.crop_padding or self.flip):
+            raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
+
+
+class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
+    """The task of classifying images; its data are `Rows`."""
+
+    name = "image_classification"
+    auto_class = AutoModelForImageClassification
+    pipeline_tag = "image-classification"
+    items = "images"
+    script = "train_image_classifier.py"
+    recipe_class = ImageClassificationRecipe
+
+    def measures(self, recipe: ImageClassificationRecipe) -> tuple[Measure, ...]:
+        """Return the accuracy."""
+        return (Measure("accuracy", "accuracy", lower_is_better=False),)
+
+    def read(self, recipe: ImageClassificationRecipe, part: str) -> Rows | None:
+        """The images of the part."""
+        return read_images(recipe, part)
+
+    def processor(self, recipe: ImageClassificationRecipe, data: Rows) -> Any:
+        """The image processor."""
+        return image_processor_for(recipe)
+
+    def model(self, recipe: ImageClassificationRecipe, processor: Any, data: Rows) -> Any:
+        """Return the classifier, with the classes of the data.
+
+        A checkpoint that already classifies these classes keeps its order of them. A checkpoint with as many other
+        classes is refused, because they cannot be matched.
+        """
+        names = in_the_order_of_checkpoint(class_names(data, recipe.label_names), recipe, _HEAD)
+        return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Batches:
+        """Images in a new order each epoch."""
+        encoded = self.encode(model, processor, data, recipe)
+        collate = ImageCollator(encoded.inputs, encoded.labels, Normalization(processor))
+        return ImageBatches(collate, Augmentation(recipe.crop_padding, recipe.flip), recipe.batch_size, recipe.seed)
+
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Encoded:
+        """Decode and resize the images to (images, channels, height, width) bytes; convert labels to the model's ids.
+
+        Raises:
+            ValueError: an image cannot be read, or a label is not one of the model's classes.
+        """
+        pixels = pixels_for(model, processor, data)
+        labels = label_ids(model.config, data, recipe) if "label" in data.columns else None
+        return Encoded(data, pixels, labels if labels is None else [int(label) for label in labels])
+
+    def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
+        """Return the logits of encoded images, (images, classes), float32 on the CPU."""
+        normalize = Normalization(processor)
+
+        def predict_batch(images: list[Tensor]) -> Tensor:
+            return model(pixel_values=normalize(torch.stack(images)).to(model.device)).logits.float().cpu()
+
+        return torch.stack(predict_by_length(model, encoded.inputs, predict_batch, batch_size))
+
+    def measure(
+        self, model: Any, processor: Any, encoded: Encoded, recipe: ImageClassificationRecipe
+    ) -> dict[str, Any]:
+        """Return the measures, also those of each class, and the number of images."""
+        predictions = self.predict(model, processor, encoded).argmax(1).tolist()
+        by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+        return {
+            "accuracy": compute("accuracy", predictions, encoded.labels),
+            **by_class,
+            "images": len(encoded.inputs),
+        }
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """The most probable classes of each image."""
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        names = classes_of(model.config)
+        return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.tsv` with the columns `image`, its file, or file and row, and `prediction`."""
+        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        names = classes_of(model.config)
+        found = (f"{where(data, row)}\t{names[index]}" for row, index in enumerate(logits.argmax(1).tolist()))
+        return write_file(folder / "predictions.tsv", "\n".join(["image\tprediction", *found]) + "\n")
+
+    def fingerprint(self, recipe: ImageClassificationRecipe, part: str, data: Any) -> str:
+        """A checksum of the images and labels."""
+        return fingerprint_images(data)
+
+    def describe(self, model: Any, recipe: ImageClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """Add the classes."""
+        return super().describe(model, recipe, data) | {"classes": classes_of(model.config)}

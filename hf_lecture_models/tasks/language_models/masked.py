@@ -1,0 +1,244 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Masked language models (BERT): they predict masked words, and whether one segment of text follows another.
+
+The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mean over pairs. The training loop weights
+each term by its own count (`trainer/loop.py`), so that both are means over the whole step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForMaskedLM, AutoModelForPreTraining
+
+from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.data.recipe import TextsRecipe
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
+from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.factories import SMALL_BERT, load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.inputs import encode_inputs
+from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, TaskRecipe
+from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
+from hf_lecture_models.tasks.language_models.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
+from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
+from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.trainer.batches import Batch, Batches
+
+MASKING_SEED = 0
+"""The seed of pairs and masks in every evaluation, so that runs with different seeds can be compared."""
+
+# The number of rows whose masks are drawn together; another number gives other masks.
+_EVALUATION_ROWS = 64
+# The most logits in memory.
+_MOST_LOGITS = 2**26
+
+
+@dataclass(kw_only=True)
+class MaskedLMRecipe(TaskRecipe, TextsRecipe):
+    """The recipe of a masked language model."""
+
+    next_sentence: bool = setting(
+        True, "rows are pairs, and the model learns whether the second text follows the first"
+    )
+    documents: str = setting(
+        "blank_lines", "; ".join(f"{name}: {rule}" for name, rule in RULES.items()), choices=tuple(RULES)
+    )
+    sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
+    mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
+    tokenizer: dict[str, Any] = setting(
+        {"type": "wordpiece"},
+        f"type {TYPES}, all but wordpiece with template bert (or roberta, without token types); options of its train()",
+    )
+    model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.mask_probability <= 1:
+            raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
+
+    def effective_batch(self) -> str:
+        """Return the rows and tokens of one optimizer step, and how many of these are predicted."""
+        tokens = self.batch_size * self.sequence_length
+        predicted = f"{self.mask_probability:.0%} of them predicted"
+        return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} tokens, {predicted}"
+
+
+class MaskedLM(TextsTask[MaskedLMRecipe]):
+    """The task of predicting masked tokens and, with `next_sentence`, whether two segments are neighbours in a text.
+
+    Its data are lists of texts, which are joined by the recipe's `documents`. With `next_sentence` its models are those
+    of `AutoModelForPreTraining`, without it those of `AutoModelForMaskedLM`.
+
+    >>> [measure.key for measure in MaskedLM().measures(MaskedLMRecipe())]
+    ['masked_perplexity', 'masked_accuracy', 'next_sentence_accuracy']
+    """
+
+    name = "masked_lm"
+    auto_class = AutoModelForMaskedLM
+    pipeline_tag = "fill-mask"
+    items = "targets"
+    script = "train_masked_lm.py"
+    recipe_class = MaskedLMRecipe
+    line_form = LineForm(usual=5)
+
+    def auto_class_of(self, recipe: MaskedLMRecipe) -> Any:
+        """Return the Auto class of models with, or without, a head for next sentences."""
+        return AutoModelForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
+
+    def is_for(self, model: Any) -> bool:
+        """Return whether the model predicts masked tokens, also together with next sentences."""
+        pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
+        return super().is_for(model) or (pretrained and learns_next_sentences(model))
+
+    def measures(self, recipe: MaskedLMRecipe) -> tuple[Measure, ...]:
+        """Return the measures of masked tokens and, if there are pairs, of next sentences."""
+        masked = (
+            Measure("masked_perplexity", "perplexity per masked token", lower_is_better=True),
+            Measure("masked_accuracy", "accuracy of masked tokens", lower_is_better=False),
+        )
+        pairs = Measure("next_sentence_accuracy", "accuracy of next sentences", lower_is_better=False)
+        return (*masked, pairs) if recipe.next_sentence else masked
+
+    def model(self, recipe: MaskedLMRecipe, processor: Any, data: Sequence[str]) -> Any:
+        """Return the model; a checkpoint without one of the heads gets a new one."""
+        auto_class = self.auto_class_of(recipe)
+        if not recipe.from_pretrained:
+            return make_model(auto_class, recipe.model, processor, recipe.seed)
+        model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
+        if new:
+            log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
+        return model
+
+    def batches(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Batches:
+        """Return batches of rows in a new order, and with new masks, each epoch."""
+        if learns_next_sentences(model) != recipe.next_sentence:
+            raise ValueError(
+                f"{type(model).__name__} "
+                + ("needs pairs" if learns_next_sentences(model) else "predicts no next sentences")
+                + f"; set next_sentence {str(not recipe.next_sentence).lower()}, or load the model by "
+                + self.auto_class_of(recipe).__name__
+            )
+        texts = _masked_texts(model, processor, data, recipe, "training")
+        return MaskedBatches(texts, recipe.batch_size, recipe.seed)
+
+    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Encoded:
+        """Cut the documents into rows with masked words; the model determines whether rows are pairs."""
+        recipe = _recipe_for(model, recipe)
+        return Encoded(data, _masked_texts(model, processor, data, recipe, "validation or test"))
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedLMRecipe) -> dict[str, Any]:
+        """Return the measures, on masks that are always the same."""
+        return measure_masked(model, encoded.inputs, recipe)
+
+    def predictions(
+        self, model: Any, processor: Any, data: Any, recipe: MaskedLMRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """Return the most probable words for the first mask of each text, then for the next.
+
+        Raises:
+            ValueError: a text has no mask, or is too long for the model.
+        """
+        rows = data if isinstance(data, Rows) else Rows({"text": list(data)}, [("the texts", len(data))])
+        return fill_masks(model, processor, rows, options)
+
+    def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
+        """Describe the task; the model determines whether there are pairs."""
+        return super().describe(model, _recipe_for(model, recipe), data)
+
+
+@torch.no_grad()
+def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> dict[str, Any]:
+    """Measure a model on masked texts.
+
+    Returns:
+        `masked_perplexity`, exp of the mean -ln P(token) of masked tokens; `masked_accuracy`, the share of them whose
+        token is the most probable one; for pairs `next_sentence_accuracy`. `targets` and `pairs` are the numbers of
+        both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
+    """
+    generator = np.random.default_rng(MASKING_SEED)
+    size = max(1, _MOST_LOGITS // (recipe.sequence_length * model.config.vocab_size))
+    with evaluation_mode(model):
+        sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
+        targets = 0
+        for start in ProgressBar(range(0, len(texts), _EVALUATION_ROWS), desc="evaluating", unit="batch"):
+            rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
+            for first in range(0, len(rows.inputs), size):
+                batch = rows.to_batch(slice(first, first + size))
+                sums += _sums(model, batch)
+                targets += batch.num_items
+    nats, right, pairs, right_pairs = sums.tolist()
+    if not targets:
+        raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")
+    measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets, "targets": targets}
+    if texts.next_sentence:
+        measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
+    return measured | {
+        "sequence_length": recipe.sequence_length,
+        "mask_probability": recipe.mask_probability,
+        "masking_seed": MASKING_SEED,
+    }
+
+
+def _sums(model: Any, batch: Batch) -> np.ndarray:
+    inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+    labels, pairs = inputs.pop("labels"), inputs.pop("next_sentence_label", None)
+    outputs = model(**inputs)
+    logits = outputs.logits if pairs is None else outputs.prediction_logits
+    logits, labels = logits[labels != NOT_COUNTED].float(), labels[labels != NOT_COUNTED]
+    nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+    sums = [nats, (logits.argmax(1) == labels).sum(), 0, 0]
+    if pairs is not None:
+        counted = pairs != NOT_COUNTED
+        says_random = outputs.seq_relationship_logits.argmax(1) == IS_RANDOM
+        sums[2:] = counted.sum(), (says_random == (pairs == IS_RANDOM))[counted].sum()
+    return np.array([float(value) for value in sums])
+
+
+def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOptions) -> list[list[dict[str, Any]]]:
+    """Predict the words of each text's masks with transformers' pipeline "fill-mask", the most probable one first.
+
+    Raises:
+        ValueError: a text has no mask, or is too long for the model.
+    """
+    texts, mask = rows.texts("text"), tokenizer.mask_token
+    cut = {} if options.max_length is None else {"truncation": True, "max_length": options.max_length}
+    encoded = encode_inputs(model, tokenizer, rows, texts, max_length=options.max_length)
+    for index, ids in enumerate(encoded["input_ids"]):
+        if tokenizer.mask_token_id not in ids:
+            raise ValueError(
+                f"{rows.where(index)} has no mask that is read: write {mask} for the word that is asked for"
+            )
+    from transformers import pipeline
+
+    fill = pipeline("fill-mask", model=model, tokenizer=tokenizer, device=model.device)
+    top_k = options.top_k or MaskedLM.line_form.usual
+    found = fill(texts, top_k=top_k, tokenizer_kwargs=cut, batch_size=options.batch_size)
+    return [
+        [
+            {"mask": number, "label": word["token_str"], "score": word["score"], "text": word["sequence"]}
+            for number, words in enumerate(masks if isinstance(masks[0], list) else [masks])
+            for word in words
+        ]
+        for masks in ([found] if len(texts) == 1 else found)  # for a single text the pipeline returns no outer list
+    ]
+
+
+def _recipe_for(model: Any, recipe: MaskedLMRecipe) -> MaskedLMRecipe:
+    return replace(recipe, next_sentence=learns_next_sentences(model))
+
+
+def _masked_texts(model: Any, tokenizer: Any, data: Sequence[str], recipe: MaskedLMRecipe, part: str) -> MaskedTexts:
+    check_tokenizer(model, tokenizer)
+    refuse_long_rows(model, recipe.sequence_length)
+    documents = encode_documents(tokenizer, data, recipe.documents)
+    length, probability, next_sentence = recipe.sequence_length, recipe.mask_probability, recipe.next_sentence
+    try:
+        return MaskedTexts(documents, tokenizer, length, probability, next_sentence)
+    except ValueError as error:
+        raise ValueError(f"{part} data: {error}") from error

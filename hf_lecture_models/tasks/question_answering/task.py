@@ -1,0 +1,373 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Questions answered by a part of a text, or left without an answer: SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018).
+
+Long texts are read in overlapping windows. In a window without the whole answer, the first and the last token of the
+answer are [CLS] (Devlin et al. 2019), or the first token if the tokenizer has no [CLS]. In this way the model learns
+which texts hold no answer.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from transformers import AutoModelForQuestionAnswering
+
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.evaluation.by_length import predict_by_length
+from hf_lecture_models.hub.facts import best_validation
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.labels import make_head
+from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.metrics import compute_all
+from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
+from hf_lecture_models.tasks.question_answering.spans import (
+    Window,
+    answer_tokens,
+    batch_windows,
+    cut_windows,
+    input_names,
+    log_softmax,
+)
+from hf_lecture_models.tokenization.templates import require_template
+from hf_lecture_models.trainer.batches import Batch, Batches
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+_EVALUATION_BATCH = 32
+# Fields of `AnswerSettings` that recipes do not have; they are options of transformers 4.
+_OF_PIPELINES = ("align_to_words", "by_window")
+
+
+@dataclass(kw_only=True)
+class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
+    """The recipe of a question-answering model; its data have SQuAD's columns (see `read_questions`)."""
+
+    task: str | None = setting(
+        None,
+        "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
+        choices=benchmarks_of("question_answering"),
+    )
+    max_length: int = setting(384, "tokens of a window, the model's longest input if that is less", least=1)
+    doc_stride: int = setting(
+        128,
+        "tokens that neighbouring windows share; at most half of those that a question leaves for the text",
+        least=0,
+    )
+    max_question_length: int = setting(64, "tokens of a question, longer ones are cut; at most half a window", least=1)
+    max_answer_length: int = setting(30, "tokens of a predicted answer", least=1)
+    n_best_size: int = setting(20, "answers to a question in nbest_predictions.json", least=1, free=True)
+    version_2_with_negative: bool | None = setting(
+        None, "whether a question may be left without an answer; null: if one has none in the data"
+    )
+    null_score_diff_threshold: float = setting(
+        0.0,
+        "a question has no answer if the score of none is greater by more than this than that of the best one; 0: for "
+        "the test data, predictions and the saved model, the threshold that is best on the validation data",
+    )
+    model: dict[str, Any] = setting(
+        SMALL_BERT,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.benchmark is not None and self.version_2_with_negative is None:
+            self.version_2_with_negative = self.benchmark.has_unanswerable
+
+
+class QuestionAnswering(Task[QuestionAnsweringRecipe]):
+    """The task of finding answers in texts; its data are the `Rows` of `read_questions`."""
+
+    name = "question_answering"
+    auto_class = AutoModelForQuestionAnswering
+    pipeline_tag = "question-answering"
+    items = "windows"
+    script = "finetune_squad.py"
+    recipe_class: ClassVar[type[QuestionAnsweringRecipe]] = QuestionAnsweringRecipe
+    line_form = LineForm(
+        'JSON objects {"question": ..., "context": ...}', {"question": str, "context": str}, needs_json=True
+    )
+
+    def measures(self, recipe: QuestionAnsweringRecipe) -> tuple[Measure, ...]:
+        """Return F1 and exact match; if texts may hold no answer, also those of the questions with and without one."""
+        labels = {"f1": "F1", "exact_match": "exact match"}
+        if recipe.version_2_with_negative is not False:
+            labels |= {
+                "HasAns_f1": "F1 of questions with an answer",
+                "HasAns_exact": "exact match of questions with an answer",
+                "NoAns_f1": "questions without an answer found so",
+                "best_f1": "F1 with the best threshold for no answer",
+                "best_exact": "exact match with the best threshold for no answer",
+            }
+        return tuple(Measure(key, label, lower_is_better=False) for key, label in labels.items())
+
+    def read(self, recipe: QuestionAnsweringRecipe, part: str) -> Rows | None:
+        """Read the questions of the part; training data with unanswerable questions set `version_2_with_negative`.
+
+        Raises:
+            ValueError, OSError: as `read_questions`; or a question has no answer, and the recipe says that all have.
+        """
+        data = read_questions(recipe, part)
+        unanswerable = has_unanswerable(data)
+        if data is not None and unanswerable and recipe.version_2_with_negative is False:
+            index = next(index for index, answers in enumerate(data.columns["answers"]) if not answers["text"])
+            raise ValueError(
+                f"{data.where(index)} (question {data.columns['id'][index]}) has no answer, but "
+                "version_2_with_negative is false; make it true, or leave such questions out"
+            )
+        if part == "train" and unanswerable:
+            recipe.version_2_with_negative = True
+        return data
+
+    def processor(self, recipe: QuestionAnsweringRecipe, data: Rows) -> Any:
+        """Return the tokenizer, with the template that the model needs."""
+        texts = [*dict.fromkeys(data.columns["context"]), *data.columns["question"]]
+        return templated_tokenizer(self.auto_class, recipe, texts)
+
+    def model(self, recipe: QuestionAnsweringRecipe, processor: Any, data: Rows) -> Any:
+        """Return the question-answering model; its head gives two numbers for each token."""
+        return make_head(self.auto_class, recipe, processor, {"num_labels": 2})
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Batches:
+        """Return batches of windows in a new order each epoch; each micro-batch is padded to its longest window.
+
+        The model learns the first of several right answers.
+
+        Raises:
+            ValueError: as `cut_questions`; or no answer fits into a window.
+        """
+        cut = self.encode(model, processor, data, recipe).inputs
+        windows, tokens, unread = [], [], 0
+        for own, answers in zip(cut, data.columns["answers"], strict=True):
+            places = _answer_places(own, answers)
+            unread += bool(answers["text"]) and all(places[i][0] == own[i].no_answer for i in range(len(own)))
+            windows += [window.inputs for window in own]
+            tokens += places
+        if unread == len(cut) and not has_unanswerable(data):
+            raise ValueError("no answer fits into a window; raise max_length, or check the tokenizer")
+        if unread:
+            log_once(
+                f"{unread:,} of {len(cut):,} questions are learned as if without an answer: it fits into no window"
+            )
+        collate = WindowCollator(windows, tokens, input_names(model), processor)
+        return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
+
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Encoded:
+        """Cut each text into the windows that the model reads, each with its question."""
+        return Encoded(data, cut_questions(model, processor, data, recipe), data.columns.get("answers"))
+
+    def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """Return the fields of `AnswerSettings`; the threshold is None until it is measured or set in the recipe."""
+        found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
+        return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
+
+    def finish(
+        self, result: "TrainingResult", model: Any, recipe: QuestionAnsweringRecipe, evaluation: "Evaluation | None"
+    ) -> "TrainingResult":
+        """Store the threshold that the validation of the kept weights found."""
+        record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+        self.store_measured(result.folder, best_validation(record))
+        return result
+
+    def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the threshold for no answer with the best F1, if there were questions without an answer."""
+        found = measured.get("best_f1_thresh")
+        # The threshold is the score of an answered question; the margin keeps it answered after rounding errors.
+        threshold = None if found is None else found + 1e-5 * max(1.0, abs(found))
+        return {} if threshold is None else {"no_answer": True, "no_answer_threshold": threshold}
+
+    def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the saved settings as fields of a recipe, under the recipe's names."""
+        names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
+        return super().recipe_fields({names.get(n, n): value for n, value in settings.items() if value is not False})
+
+    def predict(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        recipe: QuestionAnsweringRecipe,
+        batch_size: int = _EVALUATION_BATCH,
+    ) -> list[Prediction]:
+        """Return the best answers to each question, over all of its windows."""
+        names = input_names(model)
+
+        def predict_batch(windows: list[Window]) -> list[tuple[np.ndarray, np.ndarray]]:
+            batch = batch_windows([window.inputs for window in windows], names, processor)
+            outputs = model(**{name: ids.to(model.device) for name, ids in batch.items()})
+            both = torch.stack([outputs.start_logits, outputs.end_logits], dim=1).float().cpu().numpy()
+            return [tuple(own[:, : len(window)]) for own, window in zip(both, windows, strict=True)]
+
+        scores = predict_by_length(model, list(chain.from_iterable(encoded.inputs)), predict_batch, batch_size)
+        settings, remaining = answer_settings(recipe, _may_be_none(encoded.data, recipe)), iter(scores)
+        return [
+            find_prediction(windows, list(islice(remaining, len(windows))), text, settings)
+            for windows, text in zip(encoded.inputs, encoded.data.columns["context"], strict=True)
+        ]
+
+    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: QuestionAnsweringRecipe) -> dict[str, Any]:
+        """Return the measures, the thresholds of the best ones, and the numbers of questions and windows."""
+        may_be_none, threshold = _may_be_none(encoded.data, recipe), recipe.null_score_diff_threshold
+        found = self.predict(model, processor, encoded, recipe)
+        predictions = [
+            {
+                "text": text[one.best.start : one.best.end],
+                "no_answer_score": one.odds - threshold if may_be_none else 0.0,
+            }
+            for text, one in zip(encoded.data.columns["context"], found, strict=True)
+        ]
+        measured = compute_all("squad", predictions, [answers["text"] for answers in encoded.labels])
+        for name in ("best_f1_thresh", "best_exact_thresh"):
+            if name in measured:
+                measured[name] += threshold
+        return {**measured, "questions": len(encoded.data), "windows": sum(map(len, encoded.inputs))}
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """Return the most probable answers to each question, pieces of its context; "" stands for no answer."""
+        top_k = options.top_k or 1
+        recipe = replace(recipe, n_best_size=max(recipe.n_best_size, top_k))
+        found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe, options.batch_size)
+        return [
+            [
+                {"label": text[one.start : one.end], "score": score, "start": one.start, "end": one.end}
+                for one, score in own.choices()[:top_k]
+            ]
+            for text, own in zip(data.texts("context"), found, strict=True)
+        ]
+
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError if the question or the context is empty."""
+        if empty := [name for name, text in fields.items() if not text.strip()]:
+            raise ValueError(f"{empty[0]} is empty")
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the question."""
+        return str(fields["question"])
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.json`, the answers by the questions' ids, for SQuAD's own script.
+
+        Two more files are `nbest_predictions.json`, the best answers with probabilities that sum to one, and, if texts
+        may hold no answer, `null_odds.json`, the score of no answer minus that of the best answer.
+        """
+        may_be_none = _may_be_none(data, recipe)
+        ids, texts = data.columns["id"], data.columns["context"]
+        predictions = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe)
+        found = dict(zip(ids, predictions, strict=True))
+        contexts = dict(zip(ids, texts, strict=True))
+        files: dict[str, dict[str, Any]] = {
+            "predictions": {own: contexts[own][one.answer.start : one.answer.end] for own, one in found.items()},
+            "nbest_predictions": {own: _nbest(one, contexts[own], may_be_none) for own, one in found.items()},
+        }
+        if may_be_none:
+            files["null_odds"] = {own: one.odds for own, one in found.items()}
+        for name, content in files.items():
+            write_file(folder / f"{name}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        return folder
+
+    def describe(self, model: Any, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """Describe the task; add whether a question may be left without an answer."""
+        return super().describe(model, recipe, data) | {"no_answer": _may_be_none(data, recipe)}
+
+
+def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> list[list[Window]]:
+    """Return the windows of each question.
+
+    Raises:
+        ValueError: the tokenizer belongs to another model, or lacks the template that the model needs, a padding token
+            or the offsets of tokens; or `max_length` is too small for the question and a part of the text.
+    """
+    check_tokenizer(model, tokenizer)
+    if tokenizer.pad_token is None:
+        raise ValueError("the tokenizer has no pad_token, so windows of several lengths make no batch; set one")
+    if getattr(model, "text_template", None):
+        require_template(tokenizer, model.text_template)
+    length = min(recipe.max_length, longest_input(model, tokenizer))
+    columns = data.columns["question"], data.columns["context"]
+    return cut_windows(tokenizer, *columns, length, recipe.doc_stride, recipe.max_question_length)
+
+
+def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> AnswerSettings:
+    """Return the recipe's settings; its default threshold, 0, means that none is set.
+
+    >>> answer_settings(QuestionAnsweringRecipe(max_answer_length=9), may_be_none=True).no_answer_threshold is None
+    True
+    """
+    return AnswerSettings(
+        max_length=recipe.max_length,
+        doc_stride=recipe.doc_stride,
+        max_question_length=recipe.max_question_length,
+        max_answer_length=recipe.max_answer_length,
+        n_best_size=recipe.n_best_size,
+        no_answer=may_be_none,
+        no_answer_threshold=recipe.null_score_diff_threshold or None,
+    )
+
+
+class WindowCollator:
+    """The collator of windows; each window is an item.
+
+    Args:
+        windows: the tokenizer's output for each window.
+        tokens: the first and the last token of each window's answer.
+        names: the names of the model's inputs.
+    """
+
+    def __init__(
+        self,
+        windows: Sequence[dict[str, np.ndarray]],
+        tokens: Sequence[tuple[int, int]],
+        names: set[str],
+        tokenizer: Any,
+    ) -> None:
+        self.windows, self.tokens, self.names, self.tokenizer = windows, torch.tensor(tokens), names, tokenizer
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Return the windows, padded on the right; empty places (-1) are left out, except one if all are empty."""
+        real = [int(row) for row in rows if row >= 0]
+        batch = batch_windows([self.windows[row] for row in real or [0]], self.names, self.tokenizer)
+        places = self.tokens[real] if real else torch.full((1, 2), NOT_COUNTED)
+        return Batch({**batch, "start_positions": places[:, 0], "end_positions": places[:, 1]}, len(real))
+
+
+def _may_be_none(data: Rows | None, recipe: QuestionAnsweringRecipe) -> bool:
+    return has_unanswerable(data) if recipe.version_2_with_negative is None else recipe.version_2_with_negative
+
+
+def _answer_places(windows: Sequence[Window], answers: dict[str, Any]) -> list[tuple[int, int]]:
+    if not answers["text"]:
+        return [(window.no_answer,) * 2 for window in windows]
+    text, start = answers["text"][0], answers["answer_start"][0]
+    blanks = len(text) - len(text.lstrip())
+    return answer_tokens(windows, start + blanks, start + len(text.rstrip()))
+
+
+def _nbest(found: Prediction, text: str, may_be_none: bool) -> list[dict[str, Any]]:
+    answers = sorted([*found.answers, *([found.none] if may_be_none else [])], key=lambda answer: -answer.score)
+    probabilities = np.exp(log_softmax(np.array([answer.score for answer in answers]))).tolist() if answers else []
+    return [
+        {
+            "text": text[answer.start : answer.end],
+            "probability": probability,
+            "start_logit": answer.start_score,
+            "end_logit": answer.end_score,
+        }
+        for answer, probability in zip(answers, probabilities, strict=True)
+    ]

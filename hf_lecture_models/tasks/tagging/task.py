@@ -1,0 +1,337 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The tagging of words: parts of speech, names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+from transformers import AutoModelForTokenClassification
+
+from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.files import staged_file
+from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.labels import (
+    checkpoint_classes,
+    class_fields,
+    classes_of,
+    has_default_names,
+    log_found_classes,
+    make_head,
+    named_by_text,
+    names_of_labels,
+)
+from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.sentences import (
+    OUTSIDE,
+    UNREAD,
+    SentenceCollator,
+    count_words,
+    encode_sentences,
+    predict_words,
+    token_labels,
+)
+from hf_lecture_models.tokenization.splitting import split_words
+from hf_lecture_models.trainer.batches import Batches
+
+PLAIN, ENTITIES = "plain", "entities"
+_EVALUATION_BATCH = 64
+_NO_TAG = "_"
+"""The sign for no tag in CoNLL files."""
+
+
+@dataclass(kw_only=True)
+class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
+    """The recipe of a tagger; its data have the columns `tokens` and `tags`, a list of words and a tag for each."""
+
+    task: str | None = setting(
+        None,
+        "names the columns of its files, what its tags are, and its data on the Hub, if they are there; null: a task "
+        "of your own",
+        choices=benchmarks_of("token_classification"),
+    )
+    scheme: str = setting(
+        PLAIN,
+        "what tags are: `plain`, a class of each word, or `entities`, which begin (B-X) and go on (I-X) outside of O; "
+        "these are measured by entity",
+        choices=(PLAIN, ENTITIES),
+    )
+    label_names: dict[str, str] = setting({}, "names of the tags, by what the data call them: {0: O, 1: B-PER}")
+    max_length: int | None = setting(
+        None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
+    )
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_recurrent", "bidirectional": True},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.label_names = named_by_text("label_names", self.label_names)
+        if self.benchmark is not None:
+            self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
+
+
+class TokenClassification(Task[TokenClassificationRecipe]):
+    """The task of tagging words; its data are `Rows`."""
+
+    name = "token_classification"
+    auto_class = AutoModelForTokenClassification
+    pipeline_tag = "token-classification"
+    items = "tags"
+    script = "finetune_tagging.py"
+    recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
+    line_form = LineForm("sentences, with blanks between the words", usual=0)
+
+    def measures(self, recipe: TokenClassificationRecipe) -> tuple[Measure, ...]:
+        """Return the accuracy of tags; for entities F1, precision and recall come first."""
+        accuracy = Measure("accuracy", "accuracy of tags", lower_is_better=False)
+        if recipe.scheme == PLAIN:
+            return (accuracy,)
+        keys = {"f1": "F1 of entities", "precision": "precision of entities", "recall": "recall of entities"}
+        return (*(Measure(key, label, lower_is_better=False) for key, label in keys.items()), accuracy)
+
+    def read(self, recipe: TokenClassificationRecipe, part: str) -> Rows | None:
+        """Read the rows of the part, with words and tags as texts.
+
+        Raises:
+            ValueError: as `read_rows`; or a row has no words, or not as many tags as words.
+        """
+        rows = read_rows(recipe, part, required=("tokens",), labels=("tags",))
+        return None if rows is None else _checked(rows)
+
+    def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
+        """Return the tokenizer, with the template that the model needs."""
+        return templated_tokenizer(self.auto_class, recipe, map(" ".join, data.columns["tokens"]))
+
+    def model(self, recipe: TokenClassificationRecipe, processor: Any, data: Rows) -> Any:
+        """Return the tagger, with the tags of the data.
+
+        A checkpoint that already has all of these tags keeps its own. A checkpoint with as many other tags is refused,
+        because they cannot be matched.
+        """
+        names = _names_of_checkpoint(tag_names(data, recipe), recipe)
+        return make_head(self.auto_class, recipe, processor, class_fields(names))
+
+    def batches(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Batches:
+        """Return batches of sentences in a new order each epoch; each micro-batch is padded to its longest sentence.
+
+        Raises:
+            ValueError: as `encode_sentences` and `read_tags`; or no word of any sentence has a token.
+        """
+        encoded = self.encode(model, processor, data, recipe)
+        sentences = encoded.inputs
+        words, unread = count_words(sentences)
+        if unread == words:
+            raise ValueError(f"max_length {recipe.max_length} leaves no word of any sentence")
+        if unread:
+            log_once(
+                f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them"
+            )
+        ids = _ids_by_name(model.config)
+        labels = [
+            token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
+            for sentence, own in zip(sentences, encoded.labels, strict=True)
+        ]
+        collate = SentenceCollator([sentence.inputs for sentence in sentences], labels, processor)
+        return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
+
+    def encode(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Encoded:
+        """Tokenize the sentences, and convert their tags, if they have any, to the model's names for them.
+
+        Raises:
+            ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, although
+                the recipe says that all are.
+        """
+        if recipe.scheme == ENTITIES and "tags" in data.columns:
+            _refuse_other_tags(classes_of(model.config), "the model")
+        sentences = encode_sentences(model, processor, data, recipe.max_length)
+        return Encoded(data, sentences, read_tags(model.config, data, recipe) if "tags" in data.columns else None)
+
+    def predict(
+        self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
+    ) -> list[list[tuple[int, float]]]:
+        """Return the id of each word's most probable tag, and its probability; `UNREAD` for a word without tokens."""
+        return predict_words(model, processor, encoded.inputs, batch_size)
+
+    def measure(
+        self, model: Any, processor: Any, encoded: Encoded, recipe: TokenClassificationRecipe
+    ) -> dict[str, Any]:
+        """Return the measures, and the numbers of words and sentences.
+
+        Words that `max_length` cuts off count as a wrong tag or, for entities, as O.
+        """
+        ids, names = _ids_by_name(model.config), classes_of(model.config)
+        predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
+        right = [ids[tag] for row in encoded.labels for tag in row]
+        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
+        if recipe.scheme == ENTITIES:
+            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
+            measured = compute_all("entities", predicted, encoded.labels) | measured
+        words, unread = count_words(encoded.inputs)
+        return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
+
+    def predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, options: PredictionOptions
+    ) -> list[list[dict[str, Any]]]:
+        """Return the words of each row with their tags, None for a word without tokens; or the row's entities.
+
+        Args:
+            data: rows of `tokens`, or of `text`, in which blanks separate the words.
+        """
+        sentences = data.columns.get("tokens") or [split_words(text) for text in data.texts("text")]
+        texts = data.columns.get("text") or [" ".join(words) for words in sentences]
+        encoded = self.encode(model, processor, Rows({"tokens": sentences}, data.sources, data.lines), recipe)
+        names = {UNREAD: None, **dict(enumerate(classes_of(model.config)))}
+        found: list[list[dict[str, Any]]] = []
+        for text, words, tags in zip(
+            texts, sentences, self.predict(model, processor, encoded, options.batch_size), strict=True
+        ):
+            labels, scores = [names[tag] for tag, _ in tags], [score for _, score in tags]
+            if options.aggregate:
+                found.append(locate_entities(text, words, labels, scores))
+            else:
+                found.append([{"word": word, "label": label} for word, label in zip(words, labels, strict=True)])
+        return found
+
+    def is_blank(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether a sentence has no word."""
+        return not fields["text"].strip()
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the words of a sentence as one text."""
+        return {"text": " ".join(row["tokens"])}
+
+    def write_predictions(
+        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, folder: Path
+    ) -> Path:
+        """Write `predictions.conll`: a word and its tag on each line, and an empty line after each sentence.
+
+        Words that `max_length` cuts off get the tag O for entities, else `_` for no tag.
+        """
+        names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
+        found = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8", newline="\n") as file:
+            for words, tags in zip(data.columns["tokens"], found, strict=True):
+                named = (unread if tag == UNREAD else names[tag] for tag, _ in tags)
+                file.writelines(f"{word}\t{tag}\n" for word, tag in zip(words, named, strict=True))
+                file.write("\n")
+        return folder / "predictions.conll"
+
+    def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+        """Describe the task; add the tags and their scheme."""
+        return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
+
+
+def _checked(rows: Rows) -> Rows:
+    for name, values in rows.columns.items():
+        for index, value in enumerate(values):
+            if not isinstance(value, list):
+                raise ValueError(f"{rows.where(index)}: {name} is {value!r}, no list")
+    for index, words in enumerate(rows.columns["tokens"]):
+        if not words:
+            raise ValueError(f"{rows.where(index)} has no word; leave it out")
+        for place, word in enumerate(words):
+            if not isinstance(word, str) or not word.strip():
+                raise ValueError(f"{rows.where(index, place)} is {word!r}, no word")
+    if "tags" not in rows.columns:
+        return rows
+    for index, tags in enumerate(rows.columns["tags"]):
+        words = rows.columns["tokens"][index]
+        if len(words) != len(tags):
+            raise ValueError(f"{rows.where(index)} has {len(words)} words and {len(tags)} tags; each word has one")
+        for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
+            if not isinstance(tag, str | int) or isinstance(tag, bool) or not str(tag).strip():
+                raise ValueError(f"{rows.where(index, place)}, {word!r}: its tag is {tag!r}, no class")
+    return Rows(
+        rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]}, rows.sources, rows.lines
+    )
+
+
+def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
+    """Return the names of the data's tags, in the order of their numbers or of the alphabet, or those of a benchmark.
+
+    >>> rows = Rows({"tokens": [["a", "cat"]], "tags": [["7", "0"]]}, [("train.jsonl", 1)])
+    >>> tag_names(rows, TokenClassificationRecipe(label_names={7: "DET"}))
+    ['0', 'DET']
+
+    Raises:
+        ValueError: there is only one tag, or a tag is not part of an entity although the recipe says that all are.
+    """
+    tags = [tag for tags in data.columns["tags"] for tag in tags]
+    names = names_of_labels(tags, recipe.label_names)
+    if len(names) < 2:
+        raise ValueError(f"{data.sources[0][0]}: all tags are {names[0]!r}; there is nothing to learn")
+    log_found_classes(tags, names, recipe.label_names, data.sources[0][0])
+    if recipe.scheme == ENTITIES:
+        _refuse_other_tags(names, data.sources[0][0])
+    elif all(map(is_entity_tag, names)):
+        log_once(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
+    is_known = recipe.benchmark is not None and recipe.benchmark.classes
+    return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
+
+
+def _refuse_other_tags(names: Sequence[str], source: str) -> None:
+    for name in names:
+        if not is_entity_tag(name):
+            raise ValueError(
+                f"{source}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; "
+                f"--scheme {PLAIN} is for other tags, --label_names.{name} NAME renames one"
+            )
+
+
+def is_entity_tag(name: str) -> bool:
+    """Return whether a tag marks a part of an entity in the CoNLL shared tasks' way, or is O.
+
+    >>> [is_entity_tag(name) for name in ("O", "B-creative-work", "NOUN", "I-")]
+    [True, True, False, False]
+    """
+    return name == OUTSIDE or (name[:2] in ("B-", "I-", "E-", "S-") and len(name) > 2)
+
+
+def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> list[list[str]]:
+    """Return the tags of each sentence, by the model's names for them.
+
+    Raises:
+        ValueError: a tag is not one of the model's.
+    """
+    ids = _ids_by_name(config)
+    found = []
+    for index, tags in enumerate(data.columns["tags"]):
+        names = [recipe.label_names.get(tag, tag) for tag in tags]
+        for place, name in enumerate(names):
+            if name not in ids:
+                word = data.columns["tokens"][index][place]
+                raise ValueError(
+                    f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
+                    f"{', '.join(classes_of(config))}; --label_names.{name} NAME says which one it is"
+                )
+        found.append(names)
+    return found
+
+
+def _ids_by_name(config: Any) -> dict[str, int]:
+    """Return the ids of a model's tags by name, and by number if they have no names of their own."""
+    names = classes_of(config)
+    numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
+    return numbers | {name: index for index, name in enumerate(names)}
+
+
+def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) -> list[str]:
+    """Return the tags of a checkpoint that has all of `names`, else `names`."""
+    own = checkpoint_classes(recipe, "ForTokenClassification")
+    if set(names) <= set(own):
+        return own
+    if len(own) == len(names):
+        raise ValueError(
+            f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
+            "--label_names.TAG NAME gives a tag of the data the checkpoint's name"
+        )
+    return names
