@@ -314,6 +314,7 @@ for module in pkgutil.walk_packages(hf_lecture_models.__path__, "hf_lecture_mode
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_every_module_is_importable_there(tmp_path: Path):
     run_there(tmp_path, "-c", IMPORT_ALL)
@@ -355,6 +356,7 @@ assert sorted(path.name for path in pathlib.Path().iterdir()) == ["model", "temp
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_an_estimation_out_of_core_is_the_one_in_memory_there(tmp_path: Path):
     for module in ("ibis", "duckdb", "psutil"):
@@ -398,6 +400,7 @@ train("--output_dir", "cut", "--resume")
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_training_that_was_stopped_goes_on_to_the_same_weights_there(tmp_path: Path):
     pytest.importorskip("accelerate")

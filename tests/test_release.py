@@ -35,6 +35,7 @@ def forked(monkeypatch) -> None:
     monkeypatch.setattr(release, "subprocess", SimpleNamespace(run=run))
 
 
+@pytest.mark.slow
 def test_models_are_released_once_and_a_failing_one_stops_no_other(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "test.txt").write_text("the keeper reads\na ship passes the town\n", encoding="utf-8")
     monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))

@@ -81,6 +81,7 @@ BROKEN: list[tuple[type, *tuple[tuple[Any, ...], ...]]] = [
 ]
 
 
+@pytest.mark.cases(3, 9)
 @pytest.mark.parametrize(("model_class", "check", "arguments"), cases(BROKEN))
 def test_a_broken_model_fails(model_class: type, check: str, arguments: list[Any]) -> None:
     getattr(SmallTests(), check)(*arguments)

@@ -16,6 +16,7 @@ VERBS = {
 }
 
 
+@pytest.mark.cases(6, 6)
 @pytest.mark.parametrize("form", ["plain", "gzip", "pipe"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_byte_order_mark_changes_nothing(run, folder, tmp_path, verb, form):

@@ -20,6 +20,7 @@ def with_closed(numbers: tuple[int, ...], *arguments: object) -> tuple[int, str,
     return process.wait(PATIENCE), process.stdout.read(), process.stderr.read()
 
 
+@pytest.mark.cases(1, 6)
 @pytest.mark.parametrize("numbers", [(1,), (0, 1, 2)])
 def test_a_file_is_scored_whatever_is_closed(folder: Path, tmp_path: Path, numbers: tuple[int, ...]) -> None:
     (tmp_path / "text.txt").write_text("the cat\n", encoding="utf-8")
@@ -29,6 +30,7 @@ def test_a_file_is_scored_whatever_is_closed(folder: Path, tmp_path: Path, numbe
     assert ("perplexity" in err) == (2 not in numbers)
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("verb", [["rank"], ["generate", "--interactive"]])
 def test_no_standard_input_is_an_empty_one(folder: Path, verb: list[str]) -> None:
     status, out, err = with_closed((0,), *verb[:1], folder, *verb[1:])

@@ -48,6 +48,7 @@ def completion(line, shell="bash"):
     return {"_HF_LECTURE_COMPLETE": f"complete_{shell}", **typed}
 
 
+@pytest.mark.cases(4, 25)
 @pytest.mark.parametrize(
     ("arguments", "environment", "status", "expected"),
     [
@@ -115,6 +116,7 @@ main()
 """
 
 
+@pytest.mark.cases(2, 3)
 @pytest.mark.parametrize(
     ("module", "name", "status"),
     [
@@ -137,6 +139,7 @@ def test_ctrl_c_is_quiet_while_modules_are_imported(module, name, status):
     assert done.stdout + done.stderr in ("", "interrupted\n")
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_quiet_while_a_verb_is_imported():
     """The last of the imports, torch and all the others being there."""
     process = ForkedPython("-c", INTERRUPTED, "hf_lecture_models.cli.score", signal.SIGINT.value, "score", "no-model")

@@ -82,6 +82,7 @@ def test_kenlms_files_are_read_whatever_their_names(run, tmp_path):
     )
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize("name", ["m.lm", "m.txt", "m"])
 def test_a_target_is_what_its_suffix_says_or_refused(run, tmp_path, name):
     """An ARPA file is known by its content; no folder gets the name of a file."""

@@ -142,6 +142,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.cases(3, 4)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_filter_that_keeps_all_writes_the_file_that_it_read(run, folder, tmp_path, name):
     """Quotation marks, line ends, a byte order mark and numbers are not rows' contents, but stay as they are."""
@@ -192,6 +193,7 @@ def data():
     return datasets.Dataset.from_dict(fields).cast_column("label", datasets.ClassLabel(names=["no", "yes"]))
 
 
+@pytest.mark.slow
 def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(text_rows, "CHUNK_ROWS", 2)
@@ -227,6 +229,7 @@ def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     assert not (tmp_path / "again.parquet").exists()
 
 
+@pytest.mark.slow
 def test_folders_of_data_sets(run, folder, kept, data, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     data.save_to_disk(tmp_path / "saved")

@@ -80,6 +80,7 @@ ROOMS = {
 }
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     "writer", [pytest.param(name, marks=pytest.mark.slow) if "ONNX" in name else name for name in ROOMS]
 )
@@ -119,6 +120,7 @@ def test_an_export_that_finds_no_room_leaves_the_earlier_one(disk: Disk, folder:
         assert disk.files() == before
 
 
+@pytest.mark.slow
 def test_training_that_finds_room_again_ends_in_the_same_bits(disk: Disk, tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     command = [str(TRAINING / "recipes/recurrent_tiny.yaml"), "--save_every", "3", "--output_dir"]

@@ -54,6 +54,7 @@ def test_sequences_go_on(run, drawer, file):
     assert run("predict", drawer, "-", "--top-k", 1, stdin=f"{json.dumps(POINTS)}\n")[0] == 0
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize(
     ("line", "message"),
     [

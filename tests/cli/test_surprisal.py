@@ -73,6 +73,7 @@ def test_every_word_of_every_line(run, folder, network, bert):
     assert err.endswith(", given all other tokens of the text\n")
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("json", [False, True])
 def test_a_long_line_takes_little_memory(tmp_path, json):
     """At most 400 bytes for each further word of a line; with lists of its words, rows and offsets it was 1,160."""

@@ -64,6 +64,7 @@ def test_a_model_that_does_not_translate(run, network, lines):
     assert "which AutoModelForSeq2SeqLM cannot load" in err
 
 
+@pytest.mark.slow
 def test_see_alignment(run, folder, tmp_path):
     pytest.importorskip("matplotlib")
     model, tokenizer = load_model(str(folder))
@@ -93,6 +94,7 @@ def test_see_alignment(run, folder, tmp_path):
     assert "is blank" in run("see", "alignment", folder, " ")[2]
 
 
+@pytest.mark.slow
 def test_tables_are_read_by_their_columns(run, folder, tmp_path):
     """Without their header and their targets; blank sources stay blank."""
     model, tokenizer = load_model(str(folder))

@@ -183,6 +183,7 @@ def assert_accumulation_changes_nothing(build: Callable[[], Any], collate: Calla
             torch.testing.assert_close(accumulated[key], value, rtol=0, atol=1e-6)
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", "ngram"])
 def test_evaluation_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
@@ -197,12 +198,14 @@ def test_evaluation_of_a_causal_model(name: str, side: str, tmp_path: Path) -> N
     assert whole == pytest.approx(-scores.sum().item() / predicted, rel=1e-5)
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl"])
 def test_accumulated_steps_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
     assert_accumulation_changes_nothing(lambda: causal_model(name), lambda model: next_tokens(side), tmp_path)
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", "ngram"])
 def test_smoothed_labels_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
@@ -246,6 +249,7 @@ def test_a_model_of_masked_words_with_the_name_of_a_causal_one(side: str, tmp_pa
     assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("side", SIDES)
 def test_adapters(side: str, tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
@@ -279,6 +283,7 @@ def test_given_counts_are_kept(tmp_path: Path) -> None:
         torch.testing.assert_close(model(**batch, num_items_in_batch=predicted).loss, loss)
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_models(name: str, tmp_path: Path) -> None:
     """Masked words and targets stand at their own places: each label but -100 is predicted."""
@@ -296,6 +301,7 @@ def test_other_models(name: str, tmp_path: Path) -> None:
         assert_accumulation_changes_nothing(OTHERS[name], lambda m: other_collator(name, m, side), tmp_path)  # noqa: B023
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", *OTHERS])
 def test_noise_on_word_vectors(name: str, tmp_path: Path) -> None:
     """`neftune_noise_alpha` adds noise in training, and changes no evaluation."""

@@ -187,6 +187,7 @@ def test_a_run_that_diverges_has_the_stated_value(texts, tmp_path):
     assert not list(tmp_path.glob("model"))
 
 
+@pytest.mark.slow
 def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
     settings = {"task": "text_classification", "recipe": "bag_of_words_tiny", "measure": "accuracy"}
     as_they_are = measured("train_and_measure", settings, tmp_path)
@@ -201,6 +202,7 @@ def test_a_reader_of_words_loses_what_is_misspelt(tmp_path):
     assert validation == as_they_are
 
 
+@pytest.mark.slow
 def test_a_tagger_has_the_share_of_the_tags_that_are_right(tmp_path):
     settings = {"task": "token_classification", "recipe": "recurrent_tagger_tiny"}
     spelt = measured("right_when_misspelt", settings | {"share": 0.0}, tmp_path)
@@ -236,6 +238,7 @@ def test_the_seed_draws_the_samples_and_not_the_validation_data():
         sample_rows(rows, 95, held_out=20, seed=0)
 
 
+@pytest.mark.slow
 def test_the_same_network_may_start_from_new_weights(tmp_path):
     recipe = {"task": "text_classification", "recipe": "bag_of_words_tiny"}
     before = train_model(recipe, 0, tmp_path)
@@ -249,6 +252,7 @@ def test_the_same_network_may_start_from_new_weights(tmp_path):
     assert len(kept.validation) == 4
 
 
+@pytest.mark.slow
 def test_a_vision_transformer_learns_the_even_classes_after_the_odd_ones(tmp_path, monkeypatch):
     train, calls = image_transfer._train, []
 
@@ -320,6 +324,7 @@ def test_the_test_part_of_texts_is_measured_where_that_is_asked(texts, tmp_path)
     assert of_test == measured("train_and_measure", settings | {"texts": swapped}, tmp_path) != validation
 
 
+@pytest.mark.slow
 def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
     settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
     found = measured("sentence_chrf", settings, tmp_path)
@@ -435,6 +440,7 @@ def test_neighbours_are_those_of_words_that_are_as_rare_as_asked(texts, tmp_path
 QUICK = ("discounting", "no_positions", "shorter_sequences", "unseen_trigrams", "word_order")
 
 
+@pytest.mark.cases(1, 6)
 @pytest.mark.parametrize(
     "name",
     [

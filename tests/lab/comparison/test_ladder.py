@@ -162,6 +162,7 @@ def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_fresh_process")
 def test_killed_before_a_network_is_listed_as_finished_it_continues(finished, tmp_path, monkeypatch):
     place, _ = finished
@@ -180,6 +181,7 @@ def test_killed_before_a_network_is_listed_as_finished_it_continues(finished, tm
     assert not list(tmp_path.rglob("checkpoints"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_fresh_process")
 def test_a_short_time_means_few_steps(finished, tmp_path, monkeypatch):
     place, _ = finished

@@ -23,6 +23,8 @@ from hf_lecture_models.lab.comparison.quickstart import (
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
 from tests.printed_commands import run_printed
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("accelerate")
 pytest.importorskip("matplotlib")
 COMMAND = [*HF_LECTURE, "quickstart", "--tiny"]

@@ -103,6 +103,7 @@ def test_what_is_refused():
         see_segmentation(bert(), None)
 
 
+@pytest.mark.slow
 def test_a_translation_comes_with_its_alignment_where_there_is_one():
     shown, picture = see_translation(LoadedModel("small", *make_translator("ours")), SOURCES[5], 2)
     assert 'class="word"' in shown
@@ -114,6 +115,7 @@ def test_a_translation_comes_with_its_alignment_where_there_is_one():
         see_translation(LoadedModel("blind", *blind), " ", 1)
 
 
+@pytest.mark.slow
 def test_a_caption_comes_with_the_patches_of_its_words(tmp_path):
     """On a page of its own tab, and without tabs for texts."""
     folder = write_captions(tmp_path / "photos", [("a dark image", 0), ("a light image", 250)] * 4)

@@ -81,6 +81,7 @@ def named(value):
     return "all" if isinstance(value, tuple) else type(value).__name__
 
 
+@pytest.mark.cases(5, 8)
 @pytest.mark.parametrize(("name", "adaptation"), [*SINGLE, *TOGETHER, *SLOW], ids=named)
 def test_the_state_goes_in_and_out_and_the_model_stays(name, adaptation):
     model = MODELS[name]().train()

@@ -52,6 +52,7 @@ def distributions(model):
     return probs / probs.sum(1, keepdims=True)
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("make", [bigram, feed_forward], ids=["generate", "state"])
 def test_a_distilled_bigram_is_the_model_that_wrote_its_corpus(make):
     """Each estimate within five standard errors of what it estimates; seeded, so that it is so always or never."""

@@ -41,6 +41,7 @@ def build(model_class: type, **fields: Any) -> Any:
     return model.eval()
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("model_class", [LectureBertForNextSentencePrediction, LectureBertForPreTraining])
 def test_trainer_in_micro_batches(model_class: type, tmp_path: Path) -> None:
     """Rows of equal numbers of items: in parts of any size, the steps are those of the whole batch."""

@@ -144,6 +144,7 @@ class Killed(BaseException):
     """As SIGKILL: nothing is cleaned up behind it."""
 
 
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize("stage", ["_windows", "_counted", "_numbered", "_tables"])
 def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, stage):
     limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
