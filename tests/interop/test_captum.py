@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 need("captum")
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", ["feed_forward", "recurrent", "gpt1", "self_attention"])
 def test_integrated_gradients_of_the_word_vectors(name: str) -> None:
     """One attribution for each number of each token's vector, which together are what the prediction changes by."""

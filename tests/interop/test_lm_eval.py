@@ -149,6 +149,7 @@ def prefix(model: Any, tokenizer: Any, text: str) -> float:
     return score_texts(model, tokenizer, [text], probability="prefix")[0].log_prob
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_choices_have_our_log_probabilities(name: str, folders: dict[str, str], tasks: Path) -> None:
     found = evaluate("ours_choice", tasks, pretrained=folders[name])
@@ -165,6 +166,7 @@ def test_choices_have_our_log_probabilities(name: str, folders: dict[str, str], 
     assert right[0]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_minimal_pairs_have_our_log_probabilities_and_ties_count_as_right(
     name: str, folders: dict[str, str], tasks: Path
@@ -179,6 +181,7 @@ def test_minimal_pairs_have_our_log_probabilities_and_ties_count_as_right(
     assert found["acc,none"] == pytest.approx(sum(right) / len(right))
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_rolling_perplexity_is_ours(name: str, folders: dict[str, str], tasks: Path) -> None:
     found = evaluate("ours_texts", tasks, pretrained=folders[name], add_bos_token=False)
@@ -190,6 +193,7 @@ def test_rolling_perplexity_is_ours(name: str, folders: dict[str, str], tasks: P
     assert found["bits_per_byte,none"] == pytest.approx(ours["bits_per_byte"] * ours["bytes"] / theirs, rel=1e-4)
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_generation_ends_at_the_stop_sequences(name: str, folders: dict[str, str], tasks: Path) -> None:
     found = evaluate("ours_generate", tasks, pretrained=folders[name])
@@ -228,6 +232,7 @@ def prompt_items(folder: Path) -> list[PromptItem]:
     return items
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", ["gpt1", "recurrent", "ngram", "gpt2", "gpt2, long prompts"])
 def test_prompts_have_our_scores(name: str, folders: dict[str, str], tmp_path: Path) -> None:
     """Item by item: the sum, per character (acc_norm), and divided by P(answer given nothing) (acc_mutual_info)."""

@@ -106,6 +106,7 @@ def as_labels(tokens: torch.Tensor) -> dict[str, Any]:
     return {"input_ids": tokens, "labels": tokens, "logits_to_keep": 1}
 
 
+@pytest.mark.cases(0, 5)
 @pytest.mark.parametrize(("name", "fields", "targets"), CASES.values(), ids=CASES)
 def test_adapters_train_merge_and_reload(
     name: str, fields: dict[str, Any], targets: dict[str, Any], tmp_path: Path
@@ -176,6 +177,7 @@ HEADS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.cases(0, 4)
 @pytest.mark.parametrize("kind", HEADS)
 def test_adapters_of_other_models(kind: str, tmp_path: Path) -> None:
     model_class, config_class, fields, targets = HEADS[kind]
@@ -244,6 +246,7 @@ def test_all_linear_finds_the_blocks_and_leaves_the_output_alone(name: str) -> N
     assert query_key_value.lora_B["default"].weight.shape == (96, 2)
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
 @pytest.mark.parametrize("kept", [["embed_tokens"], ["lm_head"], ["embed_tokens", "lm_head"]], ids=str)
 @pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
@@ -288,6 +291,7 @@ def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
     assert_close(*logits, rtol=0, atol=1e-4)
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -354,6 +358,7 @@ def reloaded_after_merging(adapted: Any, tokens: torch.Tensor, folder: Path) -> 
 # Without naming modules
 
 
+@pytest.mark.cases(0, 6)
 @pytest.mark.parametrize("method", ["Lora", "IA3", "LoHa", "Vera", "LNTuning", "OFT"])
 @pytest.mark.parametrize("name", ["gpt1", "self_attention", "self_attention, post", "feed_forward"])
 def test_default_targets(name: str, method: str) -> None:
@@ -411,6 +416,7 @@ def prompt_learner(method: str, model: Any, **fields: Any) -> Any:
     return peft.get_peft_model(model, PROMPTS[method](task_type="CAUSAL_LM", num_virtual_tokens=4, **fields))
 
 
+@pytest.mark.cases(0, 5)
 @pytest.mark.filterwarnings(
     "ignore:Position ids are not supported"
 )  # it drops what generate() gives it, and counts anew

@@ -58,6 +58,7 @@ def on_a_terminal(command, **options):
     return process.wait(), seen.decode()
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("terminal", [True, False])
 def test_bars_are_shown_on_a_terminal_only(tmp_path, monkeypatch, script, terminal):

@@ -62,6 +62,7 @@ def pooled(folder: str, pooling: str) -> Any:
     return SentenceTransformer(modules=[states, Pooling(width, pooling)], device="cpu")
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize(("name", "pooling"), POOLINGS)
 def test_vectors_of_texts(name: str, pooling: str, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer

@@ -112,6 +112,7 @@ def chat(**said: str) -> list[dict[str, str]]:
     return [{"role": role, "content": content} for role, content in said.items()]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str], address: str) -> None:
     prompts = ["", "the", *map(question, TEXTS)]
@@ -135,6 +136,7 @@ def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str],
     assert [text for text, _ in answered[: len(TEXTS)]] == [" ".join(text.split()[3:]) for text in TEXTS]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_stop_strings(name: str, folders: dict[str, str], address: str) -> None:
     """The answer ends with the string, at the first place where the text has it; OpenAI's own leaves the string out."""

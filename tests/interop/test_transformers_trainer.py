@@ -67,6 +67,7 @@ def trainer(
     )
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize(("name", "fields"), MODELS, ids=lambda value: value if isinstance(value, str) else "-")
 def test_trains_and_resumes_to_the_same_bits(name: str, fields: dict[str, Any], tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
@@ -142,6 +143,7 @@ def other_model(kind: str) -> tuple[Any, list[Any], Any]:
     return model, [row | {"labels": i % 5 // 3} for i, row in enumerate(rows)], DataCollatorWithPadding(tokenizer)
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("kind", ["padded_mlp", "layer_per_input", "word2vec", "elmo"])
 def test_other_models_train_and_resume(kind: str, tmp_path: Path) -> None:
     """It pads, accumulates, evaluates, saves, and goes on from its own checkpoint."""

@@ -83,6 +83,7 @@ def same_logits(model: Any, folder: Path) -> bool:
         return torch.equal(model.eval()(**tokens).logits, reloaded(**tokens).logits)
 
 
+@pytest.mark.cases(0, 4)
 @pytest.mark.parametrize("data", ["plain text", "prompt and completion", "conversation"])
 @pytest.mark.parametrize("given", ["path", "object"])
 @pytest.mark.parametrize("name", MODELS)
@@ -107,6 +108,7 @@ def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path
 PACKED = {"padding_free": {"padding_free": True, "max_length": None}, "packing": {"packing": True, "max_length": 16}}
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.filterwarnings("ignore")  # trl knows only flash attention to keep packed texts apart
 @pytest.mark.parametrize("how", PACKED)
 @pytest.mark.parametrize("kind", ["gpt1", "sinusoidal", "learned", "relative", "alibi"])
@@ -147,6 +149,7 @@ def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path:
         trainer.train()
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("kind", REWARDS)
 def test_rewards(kind: str, tmp_path: Path) -> None:
     """RewardTrainer passes `use_cache=False` to any classifier of one label."""
@@ -163,6 +166,7 @@ def test_rewards(kind: str, tmp_path: Path) -> None:
     assert all(math.isfinite(loss) for loss in losses(trainer))
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("given", ["path", "object"])
 @pytest.mark.parametrize("name", MODELS)
 def test_preferences(name: str, given: str, tmp_path: Path) -> None:

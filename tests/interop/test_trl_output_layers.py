@@ -92,6 +92,7 @@ def padded_batch() -> tuple[Tensor, Tensor]:
     return ids, mask
 
 
+@pytest.mark.cases(0, 5)
 @pytest.mark.parametrize("kind", ONE_MATRIX)
 def test_the_loss_of_one_matrix_is_the_models_own(kind: str) -> None:
     """Log-probabilities are those that `score` gives, and gradients those of the model's own loss."""
@@ -163,6 +164,7 @@ def trainer(kind: str, model: Any, folder: Path, **options: Any) -> Any:
     return TRAINERS[kind](model, **OPTIONS | changes | options)
 
 
+@pytest.mark.cases(0, 6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", TRAINERS)
 @pytest.mark.parametrize("model", SEVERAL_MATRICES)
@@ -174,6 +176,7 @@ def test_another_loss_is_refused_by_every_trainer(model: str, kind: str, tmp_pat
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", TRAINERS)
 def test_a_transformer_xl_of_one_matrix_is_trained(kind: str, tmp_path: Path) -> None:
@@ -207,6 +210,7 @@ def test_clusters_say_that_they_are_no_matrix() -> None:
             assert not hasattr(layer, "bias")
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("name", ["recurrent", "feed_forward"])
 def test_a_noise_contrastive_model_loads_as_a_softmax(name: str, tied: bool, tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_duckdb_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> N
     assert _count("duckdb", tmp_path, name) == [{"w1": 1, "occurrences": 2}, {"w1": 2, "occurrences": 1}]
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_spark_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> None:

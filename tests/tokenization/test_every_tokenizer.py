@@ -327,6 +327,7 @@ def test_copies_and_processes(name: str) -> None:
         assert (other.add_bos_token, other._kind()) == (True, tokenizer._kind())
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.slow
 @every
 def test_data_sets_are_encoded_in_several_processes(name: str) -> None:

@@ -31,6 +31,7 @@ def test_another_right_answer_equals_the_package(exercise):
     assert verdict.is_right, verdict.problem
 
 
+@pytest.mark.cases(0, 4)
 @BY_NAME
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")

@@ -239,6 +239,7 @@ def test_the_smoothed_loss_is_the_models_own_where_nothing_is_smoothed(tmp_path:
         torch.testing.assert_close(*losses)
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.slow
 @pytest.mark.parametrize("cross_attention", ["target_query", "source_query_key"])
 @pytest.mark.parametrize("position_encoding", ["sinusoidal", "learned"])

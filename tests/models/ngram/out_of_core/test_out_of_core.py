@@ -85,6 +85,7 @@ def test_any_order(small_parts, order):
     assert_equal(fit(memory=MemoryLimit(engine="duckdb"), order=order), fit(order=order))
 
 
+@pytest.mark.cases(0, 10)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 40))
 def test_any_corpus(small_parts, seed):
