@@ -15,8 +15,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hf_lecture_models.hub import export
-from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.language_models.causal import CausalLM
 from tests.cli.writers import TRAINING, WRITERS
@@ -106,18 +104,6 @@ def test_a_full_disk_costs_one_line(place: Path, disk: Disk, writer: str) -> Non
         for path in disk.path.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
-
-
-def test_an_export_that_finds_no_room_leaves_the_earlier_one(disk: Disk, folder: Path) -> None:
-    model, tokenizer = load_model(str(folder))
-    export(model, tokenizer, disk.path / "new")
-    before = disk.files()
-    for room in (0, 4, 16, 48):
-        with disk.with_free(room):
-            with pytest.raises(OSError, match=f"^cannot write {disk.path}/new: {NO_SPACE}$"):
-                export(model, tokenizer, disk.path / "new")
-            assert not disk.half_written()
-        assert disk.files() == before
 
 
 @pytest.mark.slow
