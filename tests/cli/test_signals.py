@@ -2,9 +2,11 @@
 """Ctrl-C and SIGTERM while a verb or a training script writes: exit status 130 or 143, and nothing half-written."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
+from hf_lecture_models.lab.comparison import baselines
 from tests.cli.writers import WRITERS
 from tests.forked_python import ForkedPython
 
@@ -60,3 +62,13 @@ def test_a_signal_leaves_nothing_half_written(place, writer, name, status):
     assert not [path for path in place.rglob("*") if ".partial" in path.name]
     # onnxruntime leaves a file with the number of its session.
     assert {path.name for path in (place / "temporary").iterdir()} <= {".ses"}
+
+
+@pytest.mark.parametrize(("name", "error"), [("SIGINT", KeyboardInterrupt), ("SIGTERM", SystemExit)])
+def test_a_signal_in_a_network_of_a_comparison_ends_the_comparison(tmp_path, monkeypatch, name, error):
+    from hf_lecture_models.lab.comparison.quickstart import make_comparison
+
+    monkeypatch.setattr(baselines, "train_causal_lm", lambda *_, **__: SimpleNamespace(stopped=name))
+    with pytest.raises(error) as caught:
+        baselines.train_network(make_comparison(tiny=True), tmp_path, "quickstart_rnn")
+    assert getattr(caught.value, "code", None) == (143 if name == "SIGTERM" else None)

@@ -99,3 +99,20 @@ def test_the_full_quickstart_orders_the_models(tmp_path):
     perplexity = {row["name"]: row["validation"]["perplexity"] for row in results["models"]}
     assert perplexity["unigram"] > perplexity["rnn"] > perplexity["lstm"]
     assert perplexity["unigram"] > perplexity["trigram"]
+
+
+def test_the_table_and_its_circumstances_are_printed(finished, results):
+    place, out = finished
+    folder = place / "quickstart"
+    assert f"Python {results['python']}" in out
+    for column in ("parameters", "seconds", "tokens/s", "validation perplexity", "test perplexity", "bits per byte"):
+        assert column in out
+    for row in results["models"]:
+        assert row["title"] in out
+        assert f"{row['validation']['perplexity']:.1f}" in out
+        assert f"{row['test']['bits_per_byte']:.3f}" in out
+        size = (
+            f"{row['table_entries']:,} n-grams" if row["name"] in ("unigram", "trigram") else f"{row['parameters']:,}"
+        )
+        assert size in out, "an n-gram has no parameters: its card counts the n-grams that it stores"
+        assert size.split()[0] in (folder / row["name"] / "README.md").read_text(encoding="utf-8")
