@@ -8,25 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
-from transformers import AutoModelForMultipleChoice, AutoTokenizer, DataCollatorForMultipleChoice
+from transformers import AutoModelForMultipleChoice
 
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
 from hf_lecture_models.tasks.choice.task import (
-    ChoiceBatches,
-    ChoiceCollator,
     MultipleChoice,
     MultipleChoiceRecipe,
     encode_choices,
 )
 from hf_lecture_models.tasks.core.task import Encoded
-from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
 from tests.tasks.small_classifier import WORDS, small_tokenizer
-from tests.tasks.task_tests import HeadTaskTests, train
+from tests.tasks.task_tests import HeadTaskTests
 
 TASK = MultipleChoice()
 KINDS = ["stock", "ours"]
@@ -80,38 +76,6 @@ def test_scores_and_accuracy_are_those_of_single_choices(folder: Path) -> None:
     assert model.training
 
 
-def test_a_batch_is_that_of_transformers_own_collator(folder: Path) -> None:
-    model, tokenizer = small_chooser(folder.name), small_tokenizer()
-    rows = [row for row in ROWS if len(row["choices"]) == 2]
-    features = [dict(tokenizer([row["context"]] * 2, row["choices"])) | {"label": row["label"]} for row in rows]
-    theirs = DataCollatorForMultipleChoice(tokenizer)(features)
-    chosen = recipe(train_rows=rows, batch_size=len(rows))
-    (ours,) = TASK.batches(model, tokenizer, TASK.read(chosen, "train"), chosen).next_step()
-    order = np.random.default_rng((0, 0)).permutation(len(rows))
-    assert ours.inputs.keys() == theirs.keys()
-    for name, tensor in ours.inputs.items():
-        assert torch.equal(tensor, theirs[name][order]), name
-    torch.testing.assert_close(model(**ours.inputs).loss, model(**theirs).loss)
-
-
-def test_processes_step_alike() -> None:
-    """Rows of one number of choices are read together, in as many micro-batches by every process."""
-    model, tokenizer, data = small_chooser("stock"), small_tokenizer(), TASK.read(recipe(), "train")
-    collate = ChoiceCollator(encode_choices(model, tokenizer, data), data.columns["label"], tokenizer)
-    lengths = []
-    for process in range(2):
-        batches = ChoiceBatches(collate, 8, seed=0)
-        batches.set_shard(RowShard(8, 2, process, 2))
-        steps = [batches.next_step() for _ in range(batches.steps_per_epoch)]
-        lengths.append([len(step) for step in steps])
-        for batch in (batch for step in steps for batch in step):
-            assert len({tensor.shape[1] for name, tensor in batch.inputs.items() if name != "labels"}) == 1
-            assert batch.inputs["labels"].ne(-100).sum() == batch.num_items
-            assert batch.inputs["attention_mask"].sum(2).min() > 0, "attention over nothing would be NaN"
-    assert lengths[0] == lengths[1]
-    assert max(lengths[0]) == 4, "two micro-batches, each of rows of two choices and of three"
-
-
 # What a model reads
 
 
@@ -159,26 +123,6 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     assert encode_choices(model, tokenizer, data, max_length=7)
 
 
-def test_a_context_may_be_empty() -> None:
-    model, tokenizer = small_chooser("stock"), small_tokenizer()
-    data = TASK.read(recipe(train_rows=[ROWS[0] | {"context": ""}]), "train")
-    for max_length in (None, 8):
-        ((first, _),) = encode_choices(model, tokenizer, data, max_length)
-        assert tokenizer.decode(first["input_ids"]) == "[CLS] [SEP] dull and long [SEP]"
-
-
-def test_a_new_model_and_a_checkpoint_with_changed_fields(tmp_path: Path) -> None:
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    for model_type, name in (("lecture_bert", "LectureBertForMultipleChoice"), ("bert", "BertForMultipleChoice")):
-        result, _ = train(TASK, recipe(model={"model_type": model_type, **sizes}, epochs=1), tmp_path / name)
-        assert result.step == 3
-        assert json.loads((tmp_path / name / "config.json").read_text())["architectures"] == [name]
-        tokenizer = AutoTokenizer.from_pretrained(tmp_path / name)
-        assert len(tokenizer("a", "film")["input_ids"]) == (5 if model_type == "lecture_bert" else 4)
-    model, _ = gpt1(tmp_path / "gpt1", model={"auxiliary_lm_weight": 0.5})
-    assert model.config.auxiliary_lm_weight == 0.5
-
-
 # Rows of benchmarks
 
 COPA = {"premise": "a film", "choice1": "warm", "choice2": "cold", "question": "cause", "label": 1}
@@ -211,19 +155,6 @@ def test_rows_of_benchmarks(tmp_path: Path, task: str | None, row: dict[str, Any
     path = write(tmp_path / "rows.jsonl", row)
     data = TASK.read(MultipleChoiceRecipe(task=task, train_files=[path]), "train")
     assert tuple(data[0][name] for name in ("context", "choices", "label")) == expected
-
-
-def test_swags_own_table_and_other_names_of_columns(tmp_path: Path) -> None:
-    (tmp_path / "val.csv").write_text(
-        ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3,label\n"
-        '0,lsmdc,1,"A man, he","A man, tall.",He,gold,sits.,"stands, tall.",runs.,None,3\n'
-    )
-    chosen = MultipleChoiceRecipe(task="swag", train_files=[str(tmp_path / "val.csv")])
-    assert TASK.read(chosen, "train")[0]["choices"] == ["He sits.", "He stands, tall.", "He runs.", "He None"]
-    path = write(tmp_path / "rows.jsonl", {"story": "a film", "endings": ["warm", "cold"], "gold": 1})
-    columns = {"context": "story", "choices": "endings", "label": "gold"}
-    data = TASK.read(MultipleChoiceRecipe(train_files=[path], columns=columns), "train")
-    assert data[0]["label"] == 1
 
 
 @pytest.mark.parametrize(
