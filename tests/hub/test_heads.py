@@ -14,8 +14,6 @@ from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models import LectureBertConfig, LectureBertForQuestionAnswering
-from hf_lecture_models.hub.card import render_card
-from hf_lecture_models.hub.facts import collect_facts, plain_task
 from hf_lecture_models.hub.publish import prepare
 from tests.interop.small_models import small_tokenizer
 from tests.stand_in import (
@@ -98,16 +96,3 @@ def test_the_command_shows_what_it_would_publish(kind: str, tmp_path: Path) -> N
     done = CliRunner().invoke(app, ["publish", str(tmp_path / "model"), "somebody/small", *options])
     assert done.exit_code == 1
     assert f"{type(model).__name__} is a model of none of the tasks" in done.stderr
-
-
-def test_results_of_a_task_without_a_name_on_the_hub() -> None:
-    """The nearest task then says what was measured, and without a nearest one the task's own name."""
-    model, tokenizer = build("stock sentences")
-    task = plain_task(model) | {"measures": [{"key": "accuracy", "label": "accuracy"}]}
-    data = {"name": "Two Sentences", "hub_id": "somebody/two_sentences"}
-    for name, tag in (("next-sentence-prediction", "text-classification"), ("a task of one's own", None)):
-        own = task | {"name": name}
-        card = render_card(collect_facts(model, tokenizer, {"accuracy": 0.5}, name="one", data=data, task=own))
-        (result,) = card.data.eval_results
-        assert (result.task_type, result.metric_value) == (tag or name, 0.5)
-        assert card.data.pipeline_tag == tag

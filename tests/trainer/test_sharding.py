@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,7 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.trainer.resuming import load_optimizer_state
-from hf_lecture_models.trainer.sharding import _block_classes, copy_to_shard
+from hf_lecture_models.trainer.sharding import _block_classes
 from tests.interrupted import run_processes
 from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
 from tests.trainer.small_runs import make_model, small_run
@@ -118,32 +116,6 @@ def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Pat
         with pytest.raises(ValueError, match="asks to shard the model, but 1 process runs"):
             small_run("bert", tmp_path / value)
         assert not (tmp_path / value).exists()
-
-
-def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
-    model = make_model("self_attention")
-    first, second = (layer.ffn.activation for layer in (model.model.layers[0], copy.deepcopy(model.model.layers[0])))
-    second.beta = first.beta
-    model.model.layers.append(nn.Sequential(second))
-    spread = copy_to_shard(model)
-    assert first.beta.ndim == 0
-    assert spread.model.layers[0].ffn.activation.beta.shape == (1,)
-    assert spread.model.layers[1][0].beta is spread.model.layers[0].ffn.activation.beta
-    assert min(parameter.ndim for parameter in spread.parameters()) == 1
-
-    states = []
-    for one in (model, spread):  # what either saved, the other one goes on from
-        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
-        for parameter in one.parameters():
-            parameter.grad = torch.ones_like(parameter)
-        optimizer.step()
-        states.append(optimizer.state_dict())
-    for one, state in zip((spread, model), states, strict=True):
-        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
-        load_optimizer_state(optimizer, state)
-        optimizer.step()
-    for parameter, other in zip(model.parameters(), spread.parameters(), strict=True):
-        assert torch.equal(parameter.flatten(), other.flatten())
 
 
 def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from tests.forked_python import ForkedPython
 from tests.interrupted import run_processes, start_interrupted
 from tests.training.scripts import SCRIPTS
@@ -140,21 +138,6 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
     assert process.returncode == 1
 
 
-def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
-    options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
-    for more in ([], ["--resume"]):
-        command(RECIPE, *options, *more)
-        assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
-    monkeypatch.setenv("RANK", "1")
-    command(RECIPE, *options, "--resume")
-    assert capsys.readouterr().out == ""
-
-
-def test_bytes_and_another_cell_need_only_options(tmp_path):
-    options = ["--tokenizer", "{type: byte}", "--model.cell_type", "gru", "--max_steps", "2", "--layout", "texts"]
-    assert script(RECIPE, "--output_dir", tmp_path / "run", *options).step == 2
-
-
 def test_a_recipe_is_optional_and_goes_first(tmp_path):
     fields = ["--train_texts", "[a b c, b c a, c a b]", "--model.hidden_size", "4", "--tokenizer.type", "char"]
     run = ["--max_steps", "2", "--batch_size", "2", "--sequence_length", "4", "--output_dir", tmp_path / "run"]
@@ -199,20 +182,3 @@ def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, ca
     assert all(
         torch.equal(tensor, saved[name]) for name, tensor in load_file(tmp_path / "run/model.safetensors").items()
     )
-
-
-@pytest.mark.slow
-def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
-    (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
-    command(RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run")
-    facts = json.loads((tmp_path / "run" / "facts.json").read_text())
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
-    expected = evaluate_language_model(
-        AutoModelForCausalLM.from_pretrained(tmp_path / "run"),
-        tokenizer,
-        ["the keeper reads a letter", "the ship passes"],
-        stream=True,
-    )
-    assert facts["results"]["perplexity"] == pytest.approx(expected["perplexity"], rel=1e-6)
-    assert (facts["results"]["texts"], facts["data"]["split"]) == (2, "test")
-    assert f"test perplexity {expected['perplexity']:.4g}: " in capsys.readouterr().out
