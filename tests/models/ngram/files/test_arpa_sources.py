@@ -61,17 +61,6 @@ def test_packed_files(arpa, tmp_path, pack):
             load_model(tmp_path / "lm.arpa")
 
 
-@pytest.mark.parametrize("module", ["compression.zstd", "backports.zstd", "zstandard"])
-def test_zstd_with_its_packages(arpa, tmp_path, module):
-    zstd = pytest.importorskip(module)
-    (tmp_path / "lm.zst").write_bytes(zstd.compress(TEXT))
-    assert_same_tables(load_model(tmp_path / "lm.zst")[0].tables(), read_arpa(arpa)[1])
-    words, tables = read_arpa(arpa)
-    write_arpa(tables, words, tmp_path / "again.arpa.zst")
-    assert (tmp_path / "again.arpa.zst").read_bytes().startswith(b"\x28\xb5\x2f\xfd")
-    assert_same_tables(read_arpa(tmp_path / "again.arpa.zst")[1], tables)
-
-
 def test_zstd_without_its_packages(arpa, tmp_path, monkeypatch):
     for module in ("compression.zstd", "backports.zstd", "zstandard"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -142,8 +131,3 @@ def test_written_as_the_name_says(arpa, tmp_path, suffix, unpack):
     model.save_arpa(tmp_path / "plain.arpa", tokenizer)
     model.save_arpa(tmp_path / f"packed.arpa{suffix}", tokenizer)
     assert unpack((tmp_path / f"packed.arpa{suffix}").read_bytes()) == (tmp_path / "plain.arpa").read_bytes()
-
-
-def test_from_pretrained_names_the_readers_of_files(arpa):
-    with pytest.raises(ValueError, match="is a file; NGramForCausalLM.from_arpa and from_kenlm read files of n-grams"):
-        NGramForCausalLM.from_pretrained(arpa)

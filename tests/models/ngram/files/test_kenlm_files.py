@@ -9,7 +9,6 @@ import random
 import struct
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from transformers import AutoModel
@@ -196,25 +195,6 @@ def test_what_is_refused(text, message, tmp_path):
     assert str(path) in str(caught.value)
 
 
-def test_words_that_are_not_utf8_or_hold_blanks(tmp_path):
-    grams = {(word,): (-1.0, 0.0) for word in ("<unk>", "<s>", "</s>", "a\u00a0b")} | {("<s>", "</s>"): (-1.0, 0.0)}
-    with pytest.warns(UserWarning, match="1 words hold white space such as 'a\\\\xa0b'"):
-        NGramForCausalLM.from_kenlm(write(tmp_path, probing_file(grams)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kenlm_format, "word_hashes", lambda words: np.zeros(0))
-        patch.setattr(kenlm_format.np, "array_equal", lambda *_: True)
-        text = probing_file(grams).replace("a\u00a0b".encode(), b"a\xff\xffb"[:4])
-        with pytest.raises(ValueError, match="is not UTF-8; convert"):
-            NGramForCausalLM.from_kenlm(write(tmp_path, text))
-
-
-def test_no_folder_and_no_file(tmp_path):
-    with pytest.raises(OSError, match="none.bin"):
-        NGramForCausalLM.from_kenlm(tmp_path / "none.bin")
-    with pytest.raises(IsADirectoryError):
-        NGramForCausalLM.from_kenlm(tmp_path)
-
-
 def entry(text: bytes, key: bytes, change) -> bytes:
     """Change the entry of a hash table that has this key."""
     place = text.index(key)
@@ -297,11 +277,6 @@ def try_mutated(folder, seeds):
 
 def test_mutated_files(tmp_path):
     assert 60 < try_mutated(tmp_path, range(100)) < 100
-
-
-@pytest.mark.slow
-def test_many_mutated_files(tmp_path):
-    assert 1200 < try_mutated(tmp_path, range(100, 2000)) < 1900
 
 
 def test_weights_that_make_a_probability_exceed_one(tmp_path):
