@@ -89,21 +89,6 @@ def test_a_file_that_cannot_be_checked_is_refused(run, mine, content, message):
     assert str(mine(content).parent) not in sys.path
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return by_distance.nonsense", "my.py, line 2, in relative_shift: AttributeError: 'Tensor' object has no"),
-        ("import sys; sys.exit(0)", "my.py, line 2, in relative_shift: it ends the program (sys.exit)"),
-        ("raise NotImplementedError('later')", "my.py, line 2, in relative_shift: NotImplementedError: later"),
-        ("return torch.tensor(by_distance.tolist())", "NameError: name 'torch' is not defined"),
-    ],
-)
-def test_an_error_of_the_function_is_shown_with_its_line(run, mine, body, message):
-    status, out, err = run("exercise", "relative_shift", mine(SHIFT.format(body)))
-    assert (status, err) == (1, "")
-    assert message in out
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_endless_loop_is_stopped_by_signals(start, mine, number, status):
     """SIGTERM is a SystemExit too, but not one of the file's."""

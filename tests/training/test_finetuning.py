@@ -20,7 +20,7 @@ from transformers import (
 
 from hf_lecture_models.tasks.registry import measure_file
 from tests.tasks.small_classifier import ROWS as CLASSIFIED
-from tests.tasks.small_classifier import stand_in_hub, write_tsv
+from tests.tasks.small_classifier import stand_in_hub
 from tests.tasks.small_tagger import ROWS as TAGGED
 from tests.training.scripts import COPA, Script, of, printed_commands
 
@@ -48,34 +48,6 @@ def test_the_printed_command_trains_a_stock_classifier(script: Script) -> None:
     assert record["best_metric"] == pytest.approx(sum(right) / 6)
     assert (record["items"], record["recipe"]["accumulation_steps"]) == (len(CLASSIFIED), 4)
     assert pipeline("text-classification", model="OUT")("a fine film")[0]["label"] in ("negative", "positive")
-
-
-@of("glue")
-def test_a_run_is_not_resumed_on_other_data(script: Script) -> None:
-    new = ["--from_pretrained", "", "--model.hidden_sizes", "[4]"]
-    for name, options, changed in (
-        ("tuned", [], "the training data"),
-        ("new", new, "the tokenizer and the training data"),
-    ):
-        command = [*script.arguments, *options, "--output_dir", name]
-        script.train(*command)
-        for path, rows, message in (
-            ("V.tsv", [*CLASSIFIED[:5], {**CLASSIFIED[5], "label": 1 - CLASSIFIED[5]["label"]}], "the validation data"),
-            ("T.tsv", [*CLASSIFIED, {"text": "a long and warmer tale", "label": 1}], changed),
-        ):
-            before = Path(path).read_text()
-            write_tsv(Path(path), rows)
-            with pytest.raises(ValueError, match=f"cannot resume: {message} changed since the run was started"):
-                script.train(*command, "--resume")
-            Path(path).write_text(before)
-        assert script.train(*command, "--resume").step == 1
-    tokenizer = Path("FOLDER/tokenizer.json")
-    ids_swapped = re.sub(
-        '"(dull|cold)"', lambda word: {"dull": '"cold"', "cold": '"dull"'}[word[1]], tokenizer.read_text()
-    )
-    tokenizer.write_text(ids_swapped)
-    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed"):
-        script.train(*script.arguments, "--output_dir", "tuned", "--resume")
 
 
 @of("glue")
