@@ -95,30 +95,3 @@ def terminal(folder):
     opened = Terminal(folder)
     yield opened
     opened.close()
-
-
-def test_on_a_terminal(terminal):
-    readline = pytest.importorskip("readline")
-    assert readline
-    terminal.wait_for("Tab takes the likeliest word.")
-    terminal.wait_for("> ")
-    terminal.type("the c\t")
-    terminal.wait_for("the cat ")
-    terminal.type("\n")
-    terminal.wait_for("(the text ends here)")
-    terminal.wait_for("the cat > ")
-    terminal.type("r\n")
-    terminal.wait_for("  1   33.333 %  ran")
-    terminal.wait_for("the cat r> ")
-    terminal.type("1\n")
-    terminal.wait_for("the cat ran > ")
-    terminal.type("\x04")
-    assert terminal.process.wait(PATIENCE) == 0
-
-
-def test_ctrl_c_ends_it_quietly(terminal):
-    terminal.wait_for("> ")
-    terminal.type("the")
-    terminal.wait_for("the")
-    assert terminal.interrupt() == 0
-    assert "Traceback" not in terminal.seen

@@ -15,11 +15,8 @@ from torch import nn
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.trainer.sharding import _block_classes
-from tests.interrupted import run_processes
-from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
+from tests.trainer.sharded_runs import KINDS, full_run, mean_loss
 from tests.trainer.small_runs import make_model, small_run
-
-SHARDED = {"ACCELERATE_USE_FSDP": "true"}
 
 
 def history(folder: Path, key: str) -> list[float]:
@@ -79,35 +76,6 @@ def test_optimizer_states_are_saved_whole(sharded: Path) -> None:
 
 def test_a_model_whose_outputs_hide_its_loss_is_refused(sharded: Path) -> None:
     assert "no weight has a gradient" in (sharded / "hidden.txt").read_text()
-
-
-def newest_step(folder: Path) -> int:
-    return max((int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*")), default=0)
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp_path: Path) -> None:
-    def run(name: str, *interruption: Any, **environment: str) -> None:
-        command = [Path(__file__).with_name("sharded_runs.py"), tmp_path / name, "recurrent_stream"]
-        root = str(Path(__file__).parents[2])
-        done = run_processes(*command, interruption=interruption or None, PYTHONPATH=root, **environment)
-        assert (done.returncode == 0) == ("SIGKILL" not in interruption), done.stderr[-4000:]
-
-    run("straight", **SHARDED)
-    run("killed", "step", 24, "SIGKILL", **SHARDED)
-    assert newest_step(tmp_path / "killed") == 21
-    run("killed", **SHARDED)
-    assert_same_weights(tmp_path / "straight", tmp_path / "killed")
-    losses = history(tmp_path / "straight", "loss")
-    assert len(losses) == LONG["max_steps"]
-    assert losses == history(tmp_path / "killed", "loss")
-
-    # SIGTERM: the processes save between two checkpoints, and gather the weights for it.
-    run("stopped", "step", 24, "SIGTERM", **SHARDED)
-    assert newest_step(tmp_path / "stopped") == 24
-    run("stopped")
-    assert history(tmp_path / "stopped", "loss") == pytest.approx(losses, rel=1e-4)
 
 
 def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Path, monkeypatch: Any) -> None:

@@ -2,9 +2,7 @@
 """The script as a user starts it, killed as a machine kills it."""
 
 import json
-import random
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -51,11 +49,6 @@ def is_saving(folder):
     return any((folder / "checkpoints").glob(".step-*.partial"))
 
 
-def wait_until(condition, process):
-    while process.poll() is None and not condition():
-        time.sleep(0.0002)
-
-
 @pytest.mark.slow
 def test_killed_at_any_moment_it_ends_in_the_same_bits(tmp_path, straight):
     folder, options = tmp_path / "run", [RECIPE, *OPTIONS, "--output_dir", tmp_path / "run", "--resume"]
@@ -69,32 +62,6 @@ def test_killed_at_any_moment_it_ends_in_the_same_bits(tmp_path, straight):
     assert finished.returncode == 0, err
     assert_same_run(straight, folder)
     assert not list(tmp_path.rglob("*.partial*"))
-
-
-def kill_and_resume(folder, kills, seed):
-    """Kill a run at random moments, every other time in the middle of a save."""
-    moments = random.Random(seed)
-    for number in range(kills):
-        killed = command_line(folder, "--resume")
-        begin = newest_step(folder)
-        wait_until(lambda: newest_step(folder) > begin + moments.randrange(6), killed)  # noqa: B023
-        if number % 2:
-            wait_until(lambda: is_saving(folder), killed)
-        else:
-            time.sleep(moments.random() * 0.03)
-        killed.kill()
-        killed.communicate()
-    finished = command_line(folder, "--resume")
-    _, err = finished.communicate()
-    assert finished.returncode == 0, err
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight):
-    for number in range(5):
-        kill_and_resume(tmp_path / str(number), kills=10, seed=time.time_ns())
-        assert_same_run(straight, tmp_path / str(number))
 
 
 def command_line(folder, *options):

@@ -10,7 +10,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.kenlm_ngram import arpa_of, probing_file, random_grams, trie_file
@@ -117,10 +116,3 @@ def test_other_words_are_refused_by_name(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="1 tokenizers for 2 models; give one, or one for each"):
         NGramForCausalLM.interpolate([one, other], [tokenizer], ["a"], progress=False)
-
-
-def test_fusion_refuses_an_ngram_that_numbers_words_differently(tmp_path):
-    _, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
-    other, _ = unigram(tmp_path / "2.arpa", b=1 / 2, a=1 / 4)
-    with pytest.raises(ValueError, match="2 tokens, such as 'a', have another id"):
-        NGramLogitsProcessor(other, tokenizer)

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from hf_lecture_models import load_model
-from hf_lecture_models.evaluation import scoring, sentence_ranking
+from hf_lecture_models.evaluation import sentence_ranking
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.evaluation.surprisal import score_spans
 from hf_lecture_models.lab.studies.filtering import text_perplexities
-from hf_lecture_models.lab.studies.rescoring import Hypothesis, Rescoring, best_of, tune_weight
 from hf_lecture_models.lab.studies.word_surprisal import word_surprisals
 from tests.models.ngram.kenlm_ngram import ORDER, SENTENCES, files_without_unknown
 
@@ -98,18 +97,3 @@ def test_lists_of_a_recogniser_are_ordered_alike_in_every_form(files, weight):
         rank = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking")
         orders.append([entry["index"] for entry in rank(SENTENCES, scores=scores, weight=weight, length_bonus=0.1)])
     assert orders[0] == orders[1] == orders[2] == orders[3] != sorted(orders[0])
-
-
-def test_hypotheses_of_probability_0(files):
-    model, tokenizer = load_model(files["lm.arpa"])
-    scored = sentence_ranking.score_sentences(model, tokenizer, ["dog the", "dog cat"])
-    group = [
-        Hypothesis(text, score, one.log_prob, one.finite_log_prob)
-        for text, score, one in zip(["dog the", "dog cat"], [0.0, -0.5], scored, strict=True)
-    ]
-    # ln P of the known words: the -0.602, </s> -0.903 - 0.222; cat -0.745, </s> -0.6; log10, times ln 10.
-    assert best_of(group, Rescoring(0.25)).sentence == "dog the"
-    assert best_of(group, Rescoring(1.0)).sentence == "dog cat"
-    crossing = 0.5 / (math.log(10) * ((0.6020599 + 0.90309 + 0.2218488) - (0.7447275 + 0.6)))
-    assert tune_weight([group], ["dog cat"]).weight == pytest.approx(2 * crossing, rel=1e-5)
-    assert sentence_ranking.ZERO == scoring.ZERO == pytest.approx(-230.2585093)

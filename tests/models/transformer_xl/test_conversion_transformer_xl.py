@@ -300,21 +300,6 @@ def all_fields(monkeypatch: pytest.MonkeyPatch) -> Any:
     return VOCABULARY | fields
 
 
-@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
-def test_a_vocabulary_with_all_fields_of_its_tokenizer(
-    published: tuple[TransfoXLLMHeadModel, Path], all_fields: Any, protocol: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As transformers 4.35 pickles it: the words are read, and no class of the file is looked for."""
-    _, folder = published
-    as_pickle(folder, all_fields, protocol)
-    for name in [name for name in sys.modules if name.startswith("their_")]:
-        monkeypatch.delitem(sys.modules, name)
-    assert AutoTokenizer.from_pretrained(folder)("the cat sleeps w26").input_ids == [1, 3, 2, 30]
-    found = read_vocabulary(folder / "vocab.pkl")
-    for name in VOCABULARY:
-        assert found[name] == VOCABULARY[name]
-
-
 @pytest.mark.parametrize("saved", ["vocab.bin", "vocab.bin of old torch", "vocab.pkl", "vocab.pkl of torch"])
 @pytest.mark.parametrize("whole", ["fields", "Vocab", "Corpus"])
 def test_what_torch_saved_with_objects(

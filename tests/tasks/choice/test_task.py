@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
 import torch
 from torch.nn import functional as F
@@ -193,27 +192,6 @@ def test_rows_that_cannot_be(tmp_path: Path, task: str | None, row: dict[str, An
         TASK.read(chosen, "train")
 
 
-def test_columns_that_are_missing(tmp_path: Path) -> None:
-    for task, row, message in (
-        ("copa", COPA | {"choice2": None}, "row 1: choice2 is None, no text"),
-        (
-            "copa",
-            {"premise": "a", "choice1": "b", "question": "cause", "label": 0},
-            "no column 'choice2', only premise",
-        ),
-        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; --columns.label"),
-        (
-            "arc_easy",
-            {"question": "a", "choices": ["b", "c"]},
-            "no column 'answerKey' or 'label', only question, choices",
-        ),
-        ("swag", SWAG | {"label": ""}, "row 1: it has no label"),
-    ):
-        path = write(tmp_path / "rows.jsonl", row)
-        with pytest.raises(ValueError, match=message):
-            TASK.read(MultipleChoiceRecipe(task=task, train_files=[path]), "train")
-
-
 # Predictions
 
 
@@ -248,36 +226,3 @@ def test_predictions_are_written_as_benchmarks_take_them(
         expected = [line.replace("X", str(names[index - (task == "swag")])) for index, line in enumerate(lines)]
         assert path.read_text().splitlines() == expected
     assert TASK.read(recipe(), "predict") is None
-
-
-def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are read where a named task has no other data; labels have names, and those of test rows are hidden."""
-    asked = []
-    features = datasets.Features(
-        {name: datasets.Value("string") for name in COPA if name != "label"}
-        | {"label": datasets.ClassLabel(names=["choice1", "choice2"])}
-    )
-
-    def load(name: str, config: str, split: str, revision: str, **_: Any) -> Any:
-        asked.append((name, config, split, len(revision)))
-        columns = {key: [value] * 2 for key, value in COPA.items()}
-        return datasets.Dataset.from_dict(columns | {"label": [-1, -1] if split == "test" else [1, 0]}, features)
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
-    chosen = MultipleChoiceRecipe(task="copa", predict_split="test")
-    assert TASK.read(chosen, "train").columns["label"] == [1, 0]
-    assert "label" not in TASK.read(chosen, "predict").columns
-    assert asked == [("aps/super_glue", "copa", split, 40) for split in ("train", "test")]
-    with pytest.raises(ValueError, match="split test of aps/super_glue, row 1: it has no label"):
-        TASK.read(MultipleChoiceRecipe(task="copa", test_split="test"), "test")
-    for task, place in (
-        ("swag", ("allenai/swag", "regular")),
-        ("arc_easy", ("allenai/ai2_arc", "ARC-Easy")),
-        ("arc_challenge", ("allenai/ai2_arc", "ARC-Challenge")),
-        ("balanced_copa", ("", None)),
-        (None, ("", None)),
-    ):
-        found = MultipleChoiceRecipe(task=task)
-        assert (found.dataset_name, found.dataset_config) == place
-        assert MultipleChoiceRecipe(**found.to_dict()) == found, "as a resumed run reads it"
-        assert not MultipleChoiceRecipe(task=task, train_files=["a.jsonl"]).dataset_name

@@ -17,7 +17,6 @@ from torch.nn import functional as F
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Config, GPT2ForQuestionAnswering
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
-from hf_lecture_models.data.benchmarks import BENCHMARKS, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.core.main import train_and_test
@@ -350,25 +349,6 @@ def test_bad_files_are_named(tmp_path: Path, content: str, message: str) -> None
     (tmp_path / "bad.json").write_text(content)
     with pytest.raises(ValueError, match=re.escape(message)):
         TASK.read(recipe(train_rows=[], train_files=[str(tmp_path / "bad.json")]), "train")
-
-
-@pytest.mark.parametrize("name", benchmarks_of("question_answering"))
-def test_a_named_task_is_the_hubs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = ROWS if name == "squad_v2" else ANSWERABLE
-    asked: list[Any] = []
-
-    def load_dataset(path: str, config: Any, *, split: str, revision: str, streaming: bool) -> Any:
-        asked.append((path, config, split, revision))
-        return datasets.Dataset.from_list([{**row, "title": "Some"} for row in rows])
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    chosen = recipe(task=name, train_rows=[])
-    parts = [TASK.read(chosen, part) for part in ("train", "validation", "test", "predict")]
-    assert [part if part is None else list(part) for part in parts] == [list(read(rows))] * 2 + [None] * 2
-    revision = BENCHMARKS[name].hub.revision
-    assert asked == [(f"rajpurkar/{name}", None, split, revision) for split in ("train", "validation")]
-    assert len(revision) == 40
-    assert chosen.version_2_with_negative is (True if name == "squad_v2" else None)
 
 
 # Inputs that do not fit

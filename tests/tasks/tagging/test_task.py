@@ -158,32 +158,6 @@ def test_named_tasks_know_their_columns_and_tags(tmp_path: Path, shared_data: Pa
     assert TokenClassificationRecipe(task="ewt", columns={"tags": "xpos"}).column_aliases("tags") == ["xpos"]
 
 
-@pytest.mark.parametrize("has_names", [True, False])
-def test_wnut_is_read_from_the_hub(monkeypatch: pytest.MonkeyPatch, has_names: bool) -> None:
-    import datasets
-
-    names = ["O", "B-corporation", "I-corporation", "B-creative-work"]
-    tags = datasets.ClassLabel(names=names) if has_names else datasets.Value("int64")
-    features = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "ner_tags": datasets.List(tags)})
-    table = datasets.Dataset.from_dict({"tokens": [["Acme", "Inc", "!"]], "ner_tags": [[1, 2, 0]]}, features=features)
-    asked: list[tuple[Any, ...]] = []
-
-    def load_dataset(name: str, config: str | None, **options: Any) -> Any:
-        asked.append((name, options["split"]))
-        return table
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    chosen = TokenClassificationRecipe(task="wnut17")
-    data = TASK.read(chosen, "validation")
-    assert data is not None
-    assert asked == [("leondz/wnut_17", "validation")]
-    read_as = [chosen.label_names.get(tag, tag) for tag in data.columns["tags"][0]]
-    assert read_as == ["B-corporation", "I-corporation", "O"]
-    assert tag_names(data, chosen)[:4] == names, "all that the task has, in its order"
-    assert len(tag_names(data, chosen)) == 13
-    assert TokenClassificationRecipe(**chosen.to_dict()) == chosen, "as a resumed run reads it"
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".conll"])
 def test_sentences_without_tags_get_them(tmp_path: Path, bert: Path, suffix: str) -> None:
     rows = [{"tokens": ["Ada", "met", "Berlin"]}, {"tokens": ["London", "lives"]}]

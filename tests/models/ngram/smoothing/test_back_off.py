@@ -12,9 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
-from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -206,26 +204,3 @@ def test_stupid_backoff_in_padded_batches():
         together = model.score(ids)
         for scores, row, mask in zip(together, alone, ids != tokenizer.pad_token_id, strict=True):
             torch.testing.assert_close(scores[mask], row)
-
-
-def test_a_saved_stupid_backoff_ranks_and_refuses_the_rest(tmp_path):
-    model, tokenizer = stupid(backoff_factor=0.3)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
-    assert (model.config.smoothing, model.config.backoff_factor) == ("stupid_backoff", 0.3)
-    ranking = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)(["the mat sat", "the cat sat"])
-    assert [entry["sequence"] for entry in ranking] == ["the cat sat", "the mat sat"]
-    expected = sum(written_out(STUPID, 3, 0.3, ["<s>", "the", "cat", "sat", "</s>"]))
-    assert ranking[0]["log_prob"] == pytest.approx(expected, abs=1e-5)
-    inputs = tokenizer("the cat", return_tensors="pt")
-    for refused in (
-        lambda: model(**inputs),
-        lambda: model(**inputs, labels=inputs.input_ids),
-        lambda: model.generate(**inputs, max_new_tokens=2),
-        lambda: evaluate_language_model(model, tokenizer, STUPID),
-        lambda: model.save_arpa(tmp_path / "lm.arpa", tokenizer),
-    ):
-        with pytest.raises(ValueError, match=r"do not sum to one|holds probabilities"):
-            refused()
-    assert not (tmp_path / "lm.arpa").exists()
