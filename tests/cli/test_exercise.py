@@ -13,7 +13,6 @@ from hf_lecture_models.lab.exercises import adapter
 from hf_lecture_models.lab.exercises.registry import EXERCISES, blank_file
 
 ADAPTER = Path(adapter.__file__)
-RIGHT = ADAPTER.read_text(encoding="utf-8")
 ORDER = "    f, i, g, o = (torch.cat((h, u), -1) @ W.T + b).chunk(4, -1)\n"
 CELL = f"""import torch
 

@@ -13,7 +13,6 @@ from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_per
 from hf_lecture_models.loading import load_model
 
 TEXTS = ["the cat ran", "ran ran the", "", "a zebra saw a cat", "the dog ran", "the dog saw a cat"]
-LINES = "the cat ran\r\nran ran the\n\na zebra saw a cat\nthe dog ran\nthe dog saw a cat"
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +29,6 @@ from tests.hub.stand_in_hub import StandInHub, stand_in_hub
 
 TOKEN = "hf_theSecretOfThisTest0123456789"
 REPO = "somebody/small-lstm"
-PROGRAM = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "publish"]
 
 
 @pytest.fixture

@@ -35,8 +35,6 @@ from tests.stand_in import encoder_tokenizer
 
 WORDS = [f"w{number}" for number in range(28)]
 CAUSAL_KINDS = ("local", "random", "hierarchical", "linear", "performer", "hashing")
-KINDS = (*CAUSAL_KINDS, "low_rank")
-KEEP_ALL = ("random", "hierarchical", "hashing")
 
 
 def small(**changes: Any) -> EfficientTransformerConfig:

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import sys
+from itertools import islice
 
 import numpy as np
 import pyarrow
@@ -18,7 +19,7 @@ from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.out_of_core import engines, estimation
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
-from hf_lecture_models.models.ngram.out_of_core.stored_counts import store_counts
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, parts, store_counts
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
@@ -305,11 +306,37 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
+def test_an_engine_with_too_little_memory_says_so(monkeypatch):
+    monkeypatch.setattr(estimation, "ENGINE_SHARE", 0.0007)
+    with pytest.raises(ValueError, match="duckdb has too little memory: give a higher limit .Out of Memory"):
+        fit(memory=MemoryLimit(engine="duckdb"), order=3)
+
+
 def test_a_disk_with_too_little_room_is_refused_before_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(OSError, match="has 0 MB free, and up to .* MB are needed"):
         fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
     assert not (tmp_path / "work").exists()
+
+
+def test_counts_past_31_bits(tmp_path, monkeypatch):
+    """Of a text `<s> a b </s>` that was read four thousand million times, and of `<s> b </s>`, read once."""
+    many, bos, eos = 2**32, 0, 1
+    windows = {(bos, 2): many, (bos, 3): 1, (2, 3): many, (3, eos): many + 1, (eos, -1): many + 1}
+    rows = sorted(windows)
+    columns = [pyarrow.array([row[n] for row in rows], pyarrow.int32()) for n in range(2)]
+    counts = pyarrow.array([windows[row] for row in rows], pyarrow.int64())
+    batch = pyarrow.record_batch([*columns, counts], names=["w1", "w2", "occurrences"])
+    config = NGramConfig(vocab_size=4, order=2, bos_token_id=bos, eos_token_id=eos)
+    with estimation.tqdm(disable=True) as bar:
+        store_counts([batch.slice(0, 2), batch.slice(2)], tmp_path, config, many + 1, 10, bar)
+    unigrams, bigrams = open_counts(tmp_path)
+    assert unigrams.occurrences.read().tolist() == [0, many + 1, many, many + 1]
+    assert bigrams.occurrences.read().tolist() == [many, 1, many, many + 1]
+    assert bigrams.keys.read().tolist() == [2, 3, 2 * 4 + 3, 3 * 4 + 1]
+    # A part holds the n-grams of a whole context, however few rows are asked for.
+    found = list(islice(parts([unigrams, bigrams], 2, 4, rows=1), 9))
+    assert found[-1] == (slice(0, 4), slice(0, 4))
 
 
 def test_counts_that_are_not_sorted_are_refused(tmp_path):
