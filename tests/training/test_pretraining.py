@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from transformers import AutoModelForPreTraining, AutoTokenizer, pipeline
 
+from hf_lecture_models.tasks.classification.text_to_text import TextToText
 from tests.training.scripts import Script, of
 
 
@@ -32,3 +34,21 @@ def test_line_aligned_files_make_a_translator(script: Script) -> None:
     assert re.fullmatch(pattern, out)
     assert "effective batch at most 40 tokens of either side" in err
     assert len(Path("OUT/predictions/translations.txt").read_text(encoding="utf-8").splitlines()) == 2
+
+
+@pytest.mark.slow
+@of("span_corruption")
+def test_text_to_text_is_fine_tuned_from_what_span_corruption_leaves(script: Script) -> None:
+    out, err = script.finish(*script.arguments, "--epochs", 2, "--output_dir", "spans")
+    assert re.fullmatch(r"\d+ steps, [\d,]+ tokens/s, best validation span_perplexity [\d.]+: \S+/spans\n", out)
+    assert "effective batch 8 rows x 24 = at most 192 source tokens, 15% of each text left out" in err
+    Path("films.tsv").write_text("sentence\tlabel\na great ape\t1\nthe night\t0\n")
+    tuning = Script(TextToText(), lambda: None, [])
+    arguments = ["--train_files", "films.tsv", "--test_files", "films.tsv", "--output_dir", "out"]
+    # The words of the two classes are unknown to the tokenizer of words.
+    for task, message in (("sst3", "films.tsv has no column 'label3'"), ("sst2", "cannot tell the classes apart")):
+        with pytest.raises(SystemExit, match=message):
+            tuning.run("--task", task, "--from_pretrained", "spans", *arguments)
+    script.train(*script.arguments, "--tokenizer", "{type: byte}", "--max_steps", "2", "--output_dir", "bytes")
+    out, _ = tuning.finish("--task", "sst2", "--from_pretrained", "bytes", *arguments, "--epochs", 1)
+    assert re.fullmatch(r"1 steps, [\d,]+ tokens/s, test accuracy [\d.]+: \S+/out\n", out)
