@@ -677,7 +677,7 @@ class ModelTests:
         )
 
     @pytest.mark.slow
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_compiles_in_one_piece(self) -> None:
         """No step asks for the value of a tensor, for which a GPU would have to be waited."""
         model, inputs = self.build(), self.make_inputs(3, (5, 3, 4))
@@ -926,7 +926,7 @@ class ModelTests:
         return self.outputs(model, inputs)
 
     @pytest.mark.slow
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_other_sizes_take_no_memory(self, tmp_path: Path) -> None:
         """A config.json that does not fit its weights is refused, or makes no difference, before memory is taken."""
         self.build().save_pretrained(tmp_path)
@@ -2122,7 +2122,7 @@ class TokenHeadTests(HeadTests, TokenTests):
                 assert_close(found, expected, rtol=0, atol=0)
 
     @pytest.mark.slow
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_adapters_train_merge_and_reload(self, tmp_path: Path) -> None:
         if self.lora is None:
             return
@@ -2250,7 +2250,7 @@ class TaggerTests(_LabelledTests, TokenHeadTests):
 
     # In other hands
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
     @torch.no_grad()
     def test_pipeline_joins_tokens(self, strategy: str) -> None:
@@ -2291,7 +2291,7 @@ class TaggerTests(_LabelledTests, TokenHeadTests):
         return found
 
     @pytest.mark.slow
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("auto_class")
     def test_trains_under_trainer(self, tmp_path: Path) -> None:
         """transformers' own, on words and their tags: it learns them, stops, goes on to the same bits, and is saved."""
         from transformers import DataCollatorForTokenClassification, Trainer, TrainingArguments
@@ -2492,7 +2492,7 @@ class MaskedLMTests(TokenHeadTests):
         assert rows == [counted], "logits of positions without a label"
 
     @pytest.mark.slow
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("auto_class")
     def test_a_training_step_compiles_in_one_piece(self) -> None:
         """At other numbers of labels too."""
         config = self.config()
