@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.execution import method_with_weights
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import method_with_weights
 
 # The largest difference from 1 of a class's probabilities, summed in float32.
 TOLERANCE = 1e-3

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
+from hf_lecture_models.layers.execution import method_with_weights
 from hf_lecture_models.layers.ngram_quantisation import quantise, quantise_two
 from hf_lecture_models.layers.ngram_tables import NGramTables, find, where_true
-from hf_lecture_models.layers.offloading import method_with_weights
 
 
 class NGramTrie(nn.Module):
