@@ -51,6 +51,11 @@ class ModelGuards(PreTrainedModel):
         """Return True if the positions are numbers added to the attention scores."""
         return False
 
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read at once; None where it has no bound."""
+        return self.config.longest_input
+
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """Load as transformers does.
@@ -97,7 +102,7 @@ class ModelGuards(PreTrainedModel):
         super().tie_weights(*args, **kwargs)
         for pair in self.all_tied_weights_keys.items():
             for name, other in (pair, reversed(pair)):
-                self.get_submodule(name.rpartition(".")[0]).tied_to = other  # type: ignore[assignment]
+                self.get_submodule(name.rpartition(".")[0]).tied_to = other
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; an adapter of peft in the place of a tied layer is a ValueError.
