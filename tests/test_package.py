@@ -195,6 +195,7 @@ brought = set(sys.modules) - before
 heavy = {"pyarrow", "tensorboard", "pandas", "sklearn", "yaml"}
 assert not heavy & {name.split(".")[0] for name in brought}
 assert not [name for name in brought if name.startswith("hf_lecture_models.trainer")]
+assert sum(type(finder).__module__.startswith("hf_lecture_models") for finder in sys.meta_path) == 1
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from transformers import pipeline
 texts = ["a b", "b a"]
