@@ -3,12 +3,9 @@
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
 from hf_lecture_models.models.ngram.checks_ngram import broken_rule, check_fields
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenlm, save_arpa
-from hf_lecture_models.models.ngram.fitting_ngram import fit
-from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.tables_ngram import from_pretrained, from_tables, quantise, tables, word_classes
 
@@ -16,9 +13,11 @@ __all__ = ["NGramConfig", "NGramForCausalLM"]
 
 # What only the package can do does not travel with the model's code to the Hub.
 NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[method-assign]
-for function in (fit, from_arpa, from_kenlm, from_pretrained, from_tables, interpolate):
+for function in (from_pretrained, from_tables):
     setattr(NGramForCausalLM, function.__name__, classmethod(function))
-for function in (quantise, save_arpa, tables, word_classes):
+for function in (quantise, tables, word_classes):
     setattr(NGramForCausalLM, function.__name__, function)
-
+attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
+attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
+attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])
