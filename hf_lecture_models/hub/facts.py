@@ -161,6 +161,11 @@ def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Non
     write_file(Path(folder) / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
+def record_test(folder: Path, model: Any, processor: Any, measured: dict[str, Any]) -> None:
+    """Keep the facts of a run with its results on test data in the place of those of the validation."""
+    write_facts(folder, facts_of_training(folder, model, processor, "test") | {"results": measured})
+
+
 def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[str, Any]:
     """Return time and amount of a training run from its `training.json`; its loss is a mean over `items`.
 

@@ -6,7 +6,7 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,9 @@ import filelock
 
 from hf_lecture_models.io.system import signal_handlers, use_utf8
 
+AFTER_TEST: list[Callable[[Path, Any, Any, dict[str, Any]], None]] = []
+"""What keeps the results of a run's test data, called with the folder, model, processor and results; `hub` adds the
+facts of a card."""
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 

@@ -34,6 +34,17 @@ __all__ = [
 ]
 
 
+TOKENIZERS.update(
+    word=WordTokenizer,
+    bpe=BpeTokenizer,
+    char=CharTokenizer,
+    byte=ByteTokenizer,
+    wordpiece=WordPieceTokenizer,
+    elmo=ElmoTokenizer,
+    unigram=UnigramTokenizer,
+)
+
+
 def register_tokenizers() -> None:
     """Make each class an attribute of the `transformers` module.
 

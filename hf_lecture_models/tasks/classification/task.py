@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.classification.weights import weighted_loss
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
@@ -44,7 +45,7 @@ from hf_lecture_models.tasks.core.labels import (
     names_of_labels,
 )
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import torch
 from transformers.utils.logging import set_verbosity_error
 
-from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import as_program, is_main_process, log_once
+from hf_lecture_models.io.runs import AFTER_TEST, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.command_line import (
     EXAMPLE_OPTIONS,
@@ -153,8 +152,8 @@ def _test_and_predict(
     recipe = replace(recipe, **task.recipe_fields(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
         measured = task.evaluate(model, processor, test_data, recipe)
-        facts = facts_of_training(folder, model, processor, "test")
-        write_facts(folder, facts | {"results": measured})
+        for keep in AFTER_TEST:
+            keep(folder, model, processor, measured)
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
         predictions = folder / PREDICTIONS

@@ -5,7 +5,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,9 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
-from hf_lecture_models.tasks.core.factories import sampled_batches
-from hf_lecture_models.tasks.core.frozen import frozen_backbone
+from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
@@ -113,8 +112,8 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
     )
     tokenizer: dict[str, Any] = setting(
         {"type": "word"},
-        f"type {TYPES}; options of its train(); sampling: 0.2 draws other segmentations of the type unigram in each "
-        "epoch, P(x)^0.2",
+        f"type {tokenizer_types()}; options of its train(); sampling: 0.2 draws other segmentations of the type "
+        "unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting({}, "model_type and the fields of its config")
 
@@ -134,6 +133,10 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
         if self.from_pretrained:
             self._leave_to_checkpoint()
 
+    def while_training(self, model: Any, batches: Batches) -> AbstractContextManager[None]:
+        """Return a context for the training; a recipe of a head may keep the rest of the model as it is."""
+        return nullcontext()
+
     def _leave_to_checkpoint(self) -> None:
         """Empty the fields of tokenizer and model, which the checkpoint brings; only `sampling` stays.
 
@@ -147,34 +150,6 @@ class TaskRecipe(TrainingRecipe, DataRecipe):
             if given not in ({}, sampling, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
             setattr(self, name, sampling)
-
-
-@dataclass(kw_only=True)
-class HeadRecipe(TaskRecipe):
-    """A recipe of a task whose models are a backbone with a head.
-
-    With `from_pretrained`, `model` holds the fields of the checkpoint's configuration to change.
-    """
-
-    freeze_backbone: bool = setting(
-        False, "train the head alone, on what the backbone of from_pretrained says of each text, which is computed once"
-    )
-
-    def __post_init__(self) -> None:
-        changes = self._changes_of_checkpoint() if self.from_pretrained and isinstance(self.model, dict) else None
-        self.model = self.model if changes is None else {}
-        super().__post_init__()
-        self.model = self.model if changes is None else changes
-        if self.freeze_backbone and not self.from_pretrained:
-            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
-
-    def _changes_of_checkpoint(self) -> dict[str, Any] | None:
-        """Return the fields of `model` that differ from the recipe's default; None if it is a model of another type."""
-        default = default_of(type(self).__dataclass_fields__["model"])
-        # A model that extends the default changes only what differs from it; any other one is meant as it is.
-        given = default if default.items() <= self.model.items() else {"model_type": default["model_type"]}
-        changes = {name: value for name, value in self.model.items() if (name, value) not in given.items()}
-        return None if "model_type" in changes else changes
 
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
@@ -375,9 +350,8 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = _TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        is_frozen = isinstance(recipe, HeadRecipe) and recipe.freeze_backbone
         evaluation = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
-        with frozen_backbone(model, batches, recipe.mixed_precision) if is_frozen else nullcontext():
+        with recipe.while_training(model, batches):
             result = train(
                 model,
                 batches,

@@ -17,6 +17,7 @@ from hf_lecture_models.tasks.classification.classes import best_classes, class_s
 from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -24,7 +25,7 @@ from hf_lecture_models.tasks.core.labels import (
     make_head,
     named_by_text,
 )
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Encoded, Measure, PredictionOptions, Task
 from hf_lecture_models.tasks.images.batches import ImageBatches, ImageCollator
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
 from hf_lecture_models.tasks.images.processors import ImageLines, image_processor_for, pixels_for, refuse_tokenizer

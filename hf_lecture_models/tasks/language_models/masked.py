@@ -27,7 +27,7 @@ from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, Predic
 from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
 from hf_lecture_models.tasks.language_models.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 MASKING_SEED = 0
@@ -53,7 +53,8 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
     tokenizer: dict[str, Any] = setting(
         {"type": "wordpiece"},
-        f"type {TYPES}, all but wordpiece with template bert (or roberta, without token types); options of its train()",
+        f"type {tokenizer_types()}, all but wordpiece with template bert (or roberta, without token types); options of "
+        "its train()",
     )
     model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 

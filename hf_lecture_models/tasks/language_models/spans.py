@@ -25,7 +25,7 @@ from hf_lecture_models.tasks.language_models.span_batches import CorruptedTexts,
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
 from hf_lecture_models.tasks.translation.task import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.translation.translate import start_of
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
@@ -50,7 +50,7 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
     mean_span_length: float = setting(3.0, "tokens that are left out together, on average", least=1)
     sentinels: int = setting(100, "sentinels of a new tokenizer, as many as a text may have spans", least=1)
     tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, f"type {TYPES}; options of its train()"
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, f"type {tokenizer_types()}; options of its train()"
     )
     model: dict[str, Any] = setting(
         {**SMALL_TRANSFORMER, "position_encoding": "relative_buckets", "norm_position": "pre"},

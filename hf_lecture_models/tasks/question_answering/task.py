@@ -26,9 +26,10 @@ from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import make_head
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions

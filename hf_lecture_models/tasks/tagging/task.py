@@ -15,6 +15,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import (
     checkpoint_classes,
     class_fields,
@@ -26,7 +27,7 @@ from hf_lecture_models.tasks.core.labels import (
     names_of_labels,
 )
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, Task
 from hf_lecture_models.tasks.metrics import compute, compute_all
 from hf_lecture_models.tasks.tagging.entities import locate_entities
 from hf_lecture_models.tasks.tagging.sentences import (

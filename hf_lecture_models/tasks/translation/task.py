@@ -40,7 +40,7 @@ from hf_lecture_models.tasks.translation.translate import (
     translate_encoded,
 )
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.averaging import keep_average
 from hf_lecture_models.trainer.batches import Batches
 
@@ -84,8 +84,8 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
         {"type": "bpe", "form": "bytes", "vocab_size": 8000},
-        f"type {TYPES}; options of its train(); sampling: 0.2 draws other segmentations of the type unigram in each "
-        "epoch, P(x)^0.2",
+        f"type {tokenizer_types()}; options of its train(); sampling: 0.2 draws other segmentations of the type "
+        "unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {
