@@ -20,7 +20,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
-from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, WordIndex, refuse_surrogates
+from hf_lecture_models.tokenization.splitting import WordIndex, refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
     TemplatePieces,
@@ -100,8 +100,6 @@ class LectureTokenizer(TokenizersBackend):
     """Options whose values here are saved with a tokenizer; transformers saves only what it is given."""
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
-    characters_together: ClassVar[int] = CHUNK_CHARACTERS
-    """The characters of texts that `encode_corpus` gives to `encode_texts` at once."""
     normalizer_class: ClassVar[type] = NoneType
     default_template: ClassVar[str | None] = None
 
@@ -323,15 +321,6 @@ class LectureTokenizer(TokenizersBackend):
             (tokens,) int32, the ids, string after string; (words,) int64, the tokens of each.
         """
         raise NotImplementedError
-
-    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of texts without special tokens, each string of `index_words` encoded once.
-
-        Returns:
-            (tokens,) int32, the ids, text after text; (texts,) int64, the tokens of each.
-        """
-        index = self.index_words(texts)
-        return index.expand(*self.encode_words(index.words))
 
     def _adds_special_tokens_only(self) -> bool:
         return all(token.special for token in self.added_tokens_decoder.values())

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
@@ -63,12 +62,6 @@ class ByteTokenizer(LectureTokenizer):
         if vocab_size is not None and vocab_size < needed:
             raise ValueError(f"vocab_size must be at least {needed} for bytes, not {vocab_size}")
         return cls(**kwargs)
-
-    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bytes of texts."""
-        rows = [text.encode() for text in texts]
-        ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
-        return ids, np.fromiter(map(len, rows), np.int64, len(rows))
 
     @classmethod
     def _is_own_model(cls, model: Any) -> bool:

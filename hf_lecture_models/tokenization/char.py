@@ -18,7 +18,6 @@ from tokenizers.models import BPE
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.splitting import (
-    CHUNK_CHARACTERS,
     WordIndex,
     chunk_texts,
     flatten_ids,
@@ -48,7 +47,6 @@ class CharTokenizer(LectureTokenizer):
 
     model_class = BPE
     pre_tokenizer_class = NoneType
-    characters_together = CHUNK_CHARACTERS >> 3
 
     @classmethod
     def train(

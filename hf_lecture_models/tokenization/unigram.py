@@ -182,10 +182,6 @@ class UnigramTokenizer(SubwordTokenizer):
         """Split `texts` into words with the white space before them."""
         return index_stretches(texts)
 
-    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of texts; inside a block of `sampling`, of segmentations drawn for every word."""
-        return self.sample_words(self.index_words(texts)) if self.is_sampling else super().encode_texts(texts)
-
     # All segmentations
 
     def nbest(self, text: str, n: int) -> list[Segmentation]:

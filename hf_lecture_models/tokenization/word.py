@@ -20,7 +20,6 @@ from hf_lecture_models.tokenization.splitting import (
     count_parts,
     flatten_ids,
     index_chunks,
-    index_words,
     shorten,
     split_words,
 )
@@ -97,7 +96,6 @@ class WordTokenizer(LectureTokenizer):
 
     model_class = WordLevel
     pre_tokenizer_class = WhitespaceSplit
-    index_words = staticmethod(index_words)  # by this `encode_corpus` knows that `SplitTexts` are split already
 
     @classmethod
     def train(
