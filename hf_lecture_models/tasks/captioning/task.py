@@ -26,6 +26,7 @@ from hf_lecture_models.tasks.captioning.describe import (
     patch_attention,
 )
 from hf_lecture_models.tasks.captioning.rows import TEMPLATED, CaptionsRecipe, read_captions, read_slots
+from hf_lecture_models.tasks.core.encoder_decoder import new_tokenizer, special_fields
 from hf_lecture_models.tasks.core.factories import SMALL_CAPTIONER, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, PredictionOptions, Task, TaskRecipe
@@ -34,7 +35,6 @@ from hf_lecture_models.tasks.images.processors import ImageLines, image_processo
 from hf_lecture_models.tasks.images.rows import fingerprint_images, where
 from hf_lecture_models.tasks.translation.alignment import words_of
 from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf
-from hf_lecture_models.tasks.translation.task import new_tokenizer, special_fields
 from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 64

@@ -18,12 +18,12 @@ from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import SMALL_TRANSFORMER, load_tokenizer
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
 from hf_lecture_models.tasks.language_models.span_batches import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
-from hf_lecture_models.tasks.translation.task import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.translation.translate import start_of
 from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.sentinels import add_sentinels

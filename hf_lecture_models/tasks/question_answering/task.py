@@ -22,9 +22,9 @@ from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
-from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.runs import best_validation
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import make_head

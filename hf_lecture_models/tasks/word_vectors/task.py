@@ -17,7 +17,6 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.texts import TextsTask
@@ -89,7 +88,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model is word2vec's."""
-        return isinstance(model, Word2VecForPreTraining)
+        return super().is_for(model) and model.config.model_type == "lecture_word2vec"
 
     def measures(self, recipe: WordVectorsRecipe) -> tuple[Measure, ...]:
         """Return the loss of a pair; analogies and similarities of words are separate benchmarks."""
