@@ -49,6 +49,16 @@ TASKS: dict[str, Task[Any]] = {
 }
 
 
+def register_task(task: Task[Any]) -> None:
+    """Add a task of your own, which `task_of` asks after those of the package.
+
+    Raises:
+        ValueError: there is a task of this name.
+    """
+    if TASKS.setdefault(task.name, task) is not task:
+        raise ValueError(f"there is a task {task.name} already; give yours another name")
+
+
 TASK_OF_BENCHMARK: dict[str, Task[Any]] = {name: TASKS[benchmark.task] for name, benchmark in BENCHMARKS.items()}
 """The tasks by the names of their benchmarks: "rte", "squad", "ewt" and the like."""
 
