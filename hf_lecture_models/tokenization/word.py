@@ -17,9 +17,11 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.splitting import (
+    WordIndex,
     count_parts,
     flatten_ids,
     index_chunks,
+    index_words,
     shorten,
     split_words,
 )
@@ -218,6 +220,10 @@ class WordTokenizer(LectureTokenizer):
         False
         """
         return self.unknown_words != "spelled" and self.is_unmodified()
+
+    def index_words(self, texts: list[str]) -> WordIndex:
+        """Split `texts` into words."""
+        return index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of words.
