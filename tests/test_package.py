@@ -180,7 +180,7 @@ def test_no_files_import_each_other():
 
 
 def _home(module: str, name: str, modules: dict[str, Path]) -> str:
-    """The module that defines what is imported, which a folder's `__init__` may only pass on; "" outside the package."""
+    """The module that defines what is imported, which an `__init__` may only pass on; "" outside the package."""
     if f"{module}.{name}" in modules:
         return f"{module}.{name}"
     if module in modules and modules[module].name == "__init__.py":

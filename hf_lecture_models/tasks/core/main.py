@@ -136,20 +136,27 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if test_data is not None:
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
-        task.check_predict_data(model, processor, unlabelled, recipe)
+        _check_predict_data(task, model, processor, unlabelled, recipe)
     outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
     if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
         return outcome
-    return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)
+    return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
+
+
+def _check_predict_data(task: Task[Any], model: Any, processor: Any, data: Any, recipe: Any) -> None:
+    """Check before training that the task writes predictions, and that the model can read the data."""
+    if type(task).write_predictions is Task.write_predictions:
+        raise ValueError(f"{task.script} writes no predictions; leave out predict_files and predict_split")
+    task.encode(model, processor, data, recipe)
 
 
 def _test_and_predict(
-    task: Task[Any], recipe: Any, processor: Any, device: Any, test_data: Any, unlabelled: Any, outcome: Outcome
+    task: Task[Any], recipe: Any, processor: Any, trained: Any, test_data: Any, unlabelled: Any, outcome: Outcome
 ) -> Outcome:
     """Measure the weights that were kept on test data, and predict unlabelled data; None of either is left out."""
     folder = outcome.training.folder
-    model = task.auto_class_of(recipe).from_pretrained(folder).to(device)
-    recipe = replace(recipe, **task.recipe_fields(read_task_file(folder).get("settings") or {}))
+    model = type(trained).from_pretrained(folder).to(trained.device)
+    recipe = replace(recipe, **recipe.fields_of(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
         measured = task.evaluate(model, processor, test_data, recipe)
         for keep in AFTER_TEST:

@@ -17,8 +17,10 @@ from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import load_tokenizer
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation.batches import BatchesByTokens, PairCollator
@@ -38,14 +40,29 @@ from hf_lecture_models.trainer.averaging import keep_average
 from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+    from hf_lecture_models.trainer.loop import Evaluation
 
 GRAMMAR = "french_english"
 _EVALUATION_BATCH = 32
 
 
 @dataclass(kw_only=True)
-class TranslationRecipe(TaskRecipe, PairsRecipe):
+class TranslationSettings(Settings):
+    """The settings of a translator."""
+
+    saved = ("max_length",)
+
+    max_length: int | None = setting(
+        None,
+        "longer pairs are not learned, longer sources are cut; null: what the model cannot read is an error",
+        least=2,
+    )
+    num_beams: int = setting(4, "beams on test data, and of the saved model where a call says nothing", least=1)
+    length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
+
+
+@dataclass(kw_only=True)
+class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
     """The recipe of a translation model; its data have the columns `source` and `target`."""
 
     task: str | None = setting(
@@ -61,13 +78,6 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         least=0,
     )
     label_smoothing: float = setting(0.1, "share of the target probability that all tokens have alike", least=0)
-    max_length: int | None = setting(
-        None,
-        "longer pairs are not learned, longer sources are cut; null: what the model cannot read is an error",
-        least=2,
-    )
-    num_beams: int = setting(4, "beams on test data, and of the saved model where a call says nothing", least=1)
-    length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
     validation_beams: int = setting(1, "beams on validation data; 1: greedy search", least=1)
     average_checkpoints: int = setting(
         0, "at the end also try the mean of the weights of the newest so many checkpoints; 0: do not", least=0
@@ -121,8 +131,9 @@ class Translation(Task[TranslationRecipe]):
     items = "tokens"
     script = "train_translation.py"
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
+    settings_class: ClassVar[type[TranslationSettings]] = TranslationSettings
 
-    def measures(self, recipe: TranslationRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: TranslationSettings) -> tuple[Measure, ...]:
         """Return BLEU and chrF."""
         return Measure("bleu", "BLEU", lower_is_better=False), Measure("chrf", "chrF", lower_is_better=False)
 
@@ -184,9 +195,9 @@ class Translation(Task[TranslationRecipe]):
         spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
         return {"forward_options": {"use_cache": False, **({"logits_to_keep": 1} if spared else {})}}
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Encoded:
         """Tokenize the sources."""
-        inputs = encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+        inputs = encode_sources(model, processor, data.columns["source"], settings.max_length, data.where)
         return Encoded(data, inputs, data.columns.get("target"))
 
     def predict(
@@ -194,7 +205,7 @@ class Translation(Task[TranslationRecipe]):
         model: Any,
         processor: Any,
         encoded: Encoded,
-        recipe: Any,
+        settings: Any,
         batch_size: int = _EVALUATION_BATCH,
         **options: Any,
     ) -> list[list[Translated]]:
@@ -203,47 +214,49 @@ class Translation(Task[TranslationRecipe]):
         Args:
             options: options of `model.generate`; they replace the recipe's `num_beams` and `length_penalty`.
         """
-        search = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty}
+        search = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
         # Without `max_new_tokens`, the limit of an output follows from each source.
         return translate_encoded(
             model, processor, encoded.inputs, batch_size, **{"max_new_tokens": None, **search, **options}
         )
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TranslationSettings) -> dict[str, Any]:
         """Return BLEU, where it is defined, and chrF of the detokenized translations, their signatures, the search."""
-        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
-        decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(texts)}
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
+        decoding = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty, "pairs": len(texts)}
         found = bleu_and_chrf(texts, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
-    def defined_measures(self, encoded: Encoded, recipe: TranslationRecipe) -> tuple[Measure, ...]:
-        """Return the measures without BLEU if no reference has four words."""
-        return tuple(one for one in self.measures(recipe) if one.key != "bleu" or is_bleu_defined(encoded.labels))
-
     def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
-        """Measure with as many beams as the recipe says for validation data."""
-        return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        """Measure with the recipe's beams for validation data, by chrF if BLEU is not defined."""
+        found = super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        no_bleu = found.metric == "bleu" and not is_bleu_defined(data.columns["target"])
+        return replace(found, metric="chrf") if no_bleu else found
 
-    def finish(
-        self, result: "TrainingResult", model: Any, recipe: TranslationRecipe, evaluation: "Evaluation | None"
-    ) -> "TrainingResult":
-        """Keep the mean of the newest checkpoints, if it is the best, or if nothing is measured."""
-        if not recipe.average_checkpoints or result.stopped.startswith("SIG"):
+    def train(self, model: Any, processor: Any, data: Any, validation_data: Any, recipe: Any, **options: Any) -> Any:
+        """Train as all tasks do; then keep the mean of the newest checkpoints if it is the best, or nothing measures.
+
+        Raises:
+            ValueError, FloatingPointError, OSError: as `Task.train`.
+        """
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if not recipe.average_checkpoints or result.stopped.startswith("SIG") or not is_main_process():
             return result
-        return keep_average(model, result, recipe.average_checkpoints, evaluation)
+        measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
+        return keep_average(model, result, recipe.average_checkpoints, measured)
 
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: TranslationSettings, folder: Path
     ) -> Path:
         """Write `translations.txt`, a line for each source."""
-        encoded = self.encode(model, processor, data, recipe)
-        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
+        encoded = self.encode(model, processor, data, settings)
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
         lines = (f"{' '.join(text.splitlines())}\n" for text in texts)
         return write_file(folder / "translations.txt", "".join(lines))
 
-    def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: TranslationSettings, data: Rows | None = None) -> dict[str, Any]:
         """Add sacrebleu's signatures."""
-        return super().describe(model, recipe, data) | {"signatures": signatures()}
+        return super().describe(model, settings, data) | {"signatures": signatures()}
 
 
 def search_of(model: Any) -> dict[str, Any]:
