@@ -3,18 +3,19 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
-from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator
+from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator, Scorer
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.io.strict_json import strict_json
-from hf_lecture_models.lab.studies.adaptation import Adaptation, describe, score_adapted
+from hf_lecture_models.lab.studies.adaptation import Adaptation, AdaptedScorer
 from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
-from hf_lecture_models.lab.studies.marginal import MarginalScore, score_marginal
+from hf_lecture_models.lab.studies.marginal import MarginalScore, MarginalScorer
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 # The measures of prefixes, texts without an end.
@@ -35,28 +36,24 @@ def run(
 ) -> None:
     """Print the score of each line as soon as it is ready (with `stream`, at the end), then the measures of all."""
     follows = _adaptation(**adaptation)
+    scorer: Scorer | None = AdaptedScorer(follows) if follows else None
+    if segmentations == "marginal":
+        scorer = MarginalScorer(probability)
+    score = scorer or (score_stream if stream else partial(score_texts, probability=probability))
     model, tokenizer = load_language_model(name, sentencepiece)
     measures = PerplexityAccumulator(model, tokenizer, stream)
-    score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     # An n-gram reads a chunk at once, and is so fast that the results of a large one come soon too.
-    is_ngram = score is score_texts and isinstance(model, NGramForCausalLM)
+    is_ngram = scorer is None and isinstance(model, NGramForCausalLM)
     chunks: Iterable[list[str]] = line_chunks(files, max(batch_size, CHUNK) if is_ngram else batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scores: Sequence[TextScore]
-        if follows:
-            scores, _ = score_adapted(model, tokenizer, texts, follows)
-        elif stream:
-            scores = score_stream(model, tokenizer, texts, batch_size)
-        else:
-            scores = score(model, tokenizer, texts, probability, batch_size)
+        scores: Sequence[TextScore] = score(model, tokenizer, texts, batch_size=batch_size)
         measures.add(scores)
         for one in scores:
             _print_score(one, tokenizer, tokens, json)
         sys.stdout.flush()
-    found = measures.measures() | ({"adaptation": describe(follows)} if follows else {})
-    _print_measures(found, probability, json)
+    _print_measures(measures.measures() | (scorer.conditions(model) if scorer else {}), probability, json)
 
 
 def _adaptation(
