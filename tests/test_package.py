@@ -304,6 +304,7 @@ import hf_lecture_models.tasks.registry
 """
 
 
+@pytest.mark.slow
 def test_the_base_install_is_enough_and_its_import_is_silent_and_brings_nothing_heavy():
     """`hf-lecture publish --evaluate` measures language models without the extra `train`."""
     command = [sys.executable, "-c", _BASE_INSTALL]
