@@ -12,11 +12,11 @@ from hf_lecture_models.models.ngram.tables_ngram import from_pretrained, from_ta
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
 # What only the package can do does not travel with the model's code to the Hub.
-NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[method-assign]
+NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[assignment, method-assign]
 for function in (from_pretrained, from_tables):
     setattr(NGramForCausalLM, function.__name__, classmethod(function))
-for function in (quantise, tables, word_classes):
-    setattr(NGramForCausalLM, function.__name__, function)
+for method in (quantise, tables, word_classes):
+    setattr(NGramForCausalLM, method.__name__, method)
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
