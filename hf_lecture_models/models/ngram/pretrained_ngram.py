@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.guards.model import ModelGuards
+from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+
+_PASSED_TO_ALL = ("output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache")
 
 
 def _at_home(name: str) -> Any:
@@ -24,8 +27,8 @@ def _at_home(name: str) -> Any:
     return staticmethod(refuse)
 
 
-class NGramPreTrainedModel(LecturePreTrainedModel):
-    """A model of count tables: buffers only, no parameters."""
+class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
+    """A model of count tables: buffers only. It has no layers, vectors or cache, for which other models have a base."""
 
     config: NGramConfig
     config_class = NGramConfig
@@ -38,6 +41,16 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
+
+    def __init__(self, config: NGramConfig) -> None:
+        if getattr(config, "gradient_checkpointing", False):
+            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
+        super().__init__(config)
+        self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
+
+    def _init_weights(self, module: Any) -> None:
+        if hasattr(module, "draw_weights"):
+            module.draw_weights()
 
     @property
     def no_output_matrix(self) -> str:
@@ -60,6 +73,17 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         kwargs.pop("torch_dtype", None)
         return super().from_pretrained(*args, **kwargs | {"dtype": torch.float32})
 
+    def given_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the keyword arguments of a call that the loss reads; others that programs pass to any model are left.
+
+        Raises:
+            TypeError: for any other that is not None.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None and name not in _PASSED_TO_ALL}
+        if unread := sorted(given.keys() - {"shift_labels", "num_items_in_batch"}):
+            raise TypeError(f"{type(self).__name__}.forward() takes no argument {', '.join(unread)}; leave it out")
+        return given
+
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
@@ -78,10 +102,12 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
 
+    def _prepare_cache_for_generation(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if (name := generation_config.cache_implementation) is not None:
+            raise ValueError(f"an n-gram model keeps no keys and values; leave cache_implementation={name!r} out")
+        super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         if generation_config.guidance_scale not in (None, 1):
-            raise ValueError(
-                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
-                "an n-gram model has words of probability 0"
-            )
+            raise ValueError("an n-gram model takes no guidance_scale: it has words, and logarithms, of probability 0")
         return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
