@@ -13,6 +13,7 @@ from hf_lecture_models.io.compat import PreTrainedConfig
 SERVERS = {"vllm": "vLLM", "sglang": "SGLang"}
 """The name of a server's attention function -> the server."""
 LARGEST_SIZE = 2**28
+LARGEST_DEPTH = 256
 LARGEST_WIDTH = 2**17
 """Of a layer; the widest published ones have about 2**16 units."""
 
@@ -36,6 +37,9 @@ class ConfigGuards(PreTrainedConfig):
 
     def check_fields(self) -> None:
         """Raise a ValueError where fields contradict each other; called at construction."""
+
+    def read_aliases(self, kwargs: dict[str, Any]) -> None:
+        """Set the fields that are given by other names; transformers does it later."""
 
 
 class ModelGuards(PreTrainedModel):

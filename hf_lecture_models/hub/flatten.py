@@ -27,6 +27,10 @@ TRAVELS_AS = {
     for module, other in {
         "base.guards.configuration": "base.travelling_guards",
         "base.guards.model": "base.travelling_guards",
+        "evaluation.sentence_ranking": "evaluation.travelling_ranking",
+        "io.progress": "io.travelling_progress",
+        "io.saved_json": "io.travelling_json",
+        "layers.growing_cache": "layers.travelling_cache",
         "layers.linear_cross_entropy": "layers.travelling_cross_entropy",
         "layers.recurrent_export": "layers.travelling_export",
     }.items()
@@ -61,7 +65,7 @@ def flatten(classes: Iterable[type], travels_as: Mapping[str, str] = TRAVELS_AS)
         ValueError: a module imports in a form that the remote-code loader cannot follow, or needs a package that the
             base install does not have; the message names file and line.
     """
-    waiting = sorted({cls.__module__ for cls in classes})
+    waiting = sorted({travels_as.get(cls.__module__, cls.__module__) for cls in classes})
     origins: dict[str, str] = {}
     flat: dict[str, str] = {}
     while waiting:

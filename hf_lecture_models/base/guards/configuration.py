@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hf_lecture_models.base.travelling_guards import LARGEST_SIZE, LARGEST_WIDTH
+from hf_lecture_models.base.travelling_guards import LARGEST_DEPTH, LARGEST_SIZE, LARGEST_WIDTH
 from hf_lecture_models.base.travelling_guards import ConfigGuards as TravellingGuards
 from hf_lecture_models.io.compat import GENERATION_PARAMETERS, StrictDataclassError
 from hf_lecture_models.io.saved_json import check_fields, check_saved_files
@@ -51,10 +51,10 @@ _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_labe
 
 
 LARGEST_VALUES = {
-    "num_hidden_layers": 256,
+    "num_hidden_layers": LARGEST_DEPTH,
     "num_attention_heads": 2**12,
     "num_labels": 2**15,
-    "decoder_layers": 256,
+    "decoder_layers": LARGEST_DEPTH,
     "decoder_attention_heads": 2**12,
     **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size", "decoder_ffn_dim"), LARGEST_WIDTH),
 }
@@ -133,7 +133,7 @@ class ConfigGuards(TravellingGuards):
         model_type = kwargs.pop("model_type", self.model_type)
         if model_type != self.model_type:
             return self._read_other_model(model_type, kwargs)
-        self._read_aliases(kwargs)
+        self.read_aliases(kwargs)
         if str(self.transformers_version).startswith(("3.", "4.")):  # they kept parameters of generation here
             for name in sorted(kwargs.keys() & GENERATION_PARAMETERS - _READ_BY_ALL):
                 if not self._is_known(name):
@@ -148,7 +148,7 @@ class ConfigGuards(TravellingGuards):
                 self._refuse_or_warn(name)
         return kwargs
 
-    def _read_aliases(self, kwargs: dict[str, Any]) -> None:
+    def read_aliases(self, kwargs: dict[str, Any]) -> None:
         """Take the other names of fields out of the arguments, and set the fields."""
         defaults = {field.name: field.default for field in fields(self)}
         for alias in [name for name in kwargs if name in self.attribute_map]:
