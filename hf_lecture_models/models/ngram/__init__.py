@@ -16,7 +16,14 @@ from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenl
 from hf_lecture_models.models.ngram.fitting_ngram import fit
 from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.tables_ngram import from_pretrained, from_tables, quantise, tables, word_classes
+from hf_lecture_models.models.ngram.tables_ngram import (
+    from_pretrained,
+    from_tables,
+    prepare_cache_for_generation,
+    quantise,
+    tables,
+    word_classes,
+)
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
@@ -29,5 +36,7 @@ for function in (fit, from_arpa, from_kenlm, from_pretrained, from_tables, inter
     setattr(NGramForCausalLM, function.__name__, classmethod(function))
 for function in (quantise, save_arpa, tables, word_classes):
     setattr(NGramForCausalLM, function.__name__, function)
+setattr(NGramForCausalLM, "_prepare_cache_for_generation", prepare_cache_for_generation)  # noqa: B010
+setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

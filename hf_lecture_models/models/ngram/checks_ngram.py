@@ -124,6 +124,11 @@ def _check_mixture(config: NGramConfig) -> None:
         raise ValueError("NGramConfig.components: a component is of a higher order, or has components itself")
 
 
+def num_events(config: NGramConfig) -> int:
+    """|V| of the equations: how many ids can follow a context."""
+    return config.vocab_size - len(config.non_events)
+
+
 def how_estimated(config: NGramConfig) -> dict[str, Any]:
     """Return the fields of `NGramConfig` without those of the vocabulary, the tables and the interpolated models."""
     others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}

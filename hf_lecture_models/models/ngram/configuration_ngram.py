@@ -101,8 +101,3 @@ class NGramConfig(LectureConfig):
     def non_events(self) -> list[int]:
         """Ids that never follow anything: `<s>` and `<pad>`, unless `</s>` is the same token."""
         return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]
-
-    @property
-    def num_events(self) -> int:
-        """|V| of the equations: how many ids can follow a context."""
-        return self.vocab_size - len(self.non_events)

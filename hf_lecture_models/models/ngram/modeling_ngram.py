@@ -78,7 +78,10 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
     """
 
     def __init__(self, config: NGramConfig) -> None:
+        if getattr(config, "gradient_checkpointing", False):
+            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
         super().__init__(config)
+        self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
         self.trie = new_trie(config)
         self.post_init()
 
@@ -101,8 +104,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all.
 
         Returns:
-            `loss`, of all labels (None without), and `logits` (batch, kept, vocab): natural log-probabilities,
-            normalised unless the tables are quantised.
+            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities.
 
         Raises:
             ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is
@@ -112,7 +114,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             raise ValueError(_NOT_RECORDED)
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
-        kwargs = self.given_arguments(kwargs)
+        kwargs = self.loss_arguments(kwargs)
         input_ids = token_ids(input_ids)
         # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
         check_token_ids(input_ids, self.config.vocab_size)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of the n-gram model: tables out, loading, generating; `modeling_ngram.py` has the equations."""
+"""The base of the n-gram model: loading and generating; `modeling_ngram.py` has the equations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _at_home(name: str) -> Any:
 
 
 class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
-    """A model of count tables: buffers only. It has no layers, vectors or cache, for which other models have a base."""
+    """A model of count tables: buffers only. It has no layers, vectors or cache, which other models' base class has."""
 
     config: NGramConfig
     config_class = NGramConfig
@@ -42,20 +42,9 @@ class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
 
-    def __init__(self, config: NGramConfig) -> None:
-        if getattr(config, "gradient_checkpointing", False):
-            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
-        super().__init__(config)
-        self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
-
     def _init_weights(self, module: Any) -> None:
         if hasattr(module, "draw_weights"):
             module.draw_weights()
-
-    @property
-    def no_output_matrix(self) -> str:
-        """Why no program can train it by its output matrix."""
-        return "it has no weights; estimate it with NGramForCausalLM.fit"
 
     @property
     def device(self) -> torch.device:
@@ -73,12 +62,8 @@ class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
         kwargs.pop("torch_dtype", None)
         return super().from_pretrained(*args, **kwargs | {"dtype": torch.float32})
 
-    def given_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the keyword arguments of a call that the loss reads; others that programs pass to any model are left.
-
-        Raises:
-            TypeError: for any other that is not None.
-        """
+    def loss_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the keyword arguments that the loss reads; any other that is not for all models is a TypeError."""
         given = {name: value for name, value in arguments.items() if value is not None and name not in _PASSED_TO_ALL}
         if unread := sorted(given.keys() - {"shift_labels", "num_items_in_batch"}):
             raise TypeError(f"{type(self).__name__}.forward() takes no argument {', '.join(unread)}; leave it out")
@@ -101,11 +86,6 @@ class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
             attention_mask = attention_mask[:, -keep:]
         inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
-
-    def _prepare_cache_for_generation(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
-        if (name := generation_config.cache_implementation) is not None:
-            raise ValueError(f"an n-gram model keeps no keys and values; leave cache_implementation={name!r} out")
-        super()._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         if generation_config.guidance_scale not in (None, 1):

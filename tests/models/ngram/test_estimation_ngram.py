@@ -303,7 +303,6 @@ def test_a_plain_fit_reads_these_files_only():
         "estimation_ngram.py",
         "fitting_ngram.py",
         "modeling_ngram.py",
-        "pretrained_ngram.py",
         "smoothing/interpolated.py",
         "tables_ngram.py",
     ]
