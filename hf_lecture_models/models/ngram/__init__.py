@@ -34,8 +34,8 @@ NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITI
 NGramConfig.largest_values = LARGEST_VALUES
 for function in (fit, from_arpa, from_kenlm, from_pretrained, from_tables, interpolate):
     setattr(NGramForCausalLM, function.__name__, classmethod(function))
-for function in (quantise, save_arpa, tables, word_classes):
-    setattr(NGramForCausalLM, function.__name__, function)
+for method in (quantise, save_arpa, tables, word_classes):
+    setattr(NGramForCausalLM, method.__name__, method)
 setattr(NGramForCausalLM, "_prepare_cache_for_generation", prepare_cache_for_generation)  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 
