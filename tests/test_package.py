@@ -5,6 +5,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -37,8 +38,8 @@ LEVELS = [
     {"generation", "data", "trainer"},
     {"tasks"},
     {"loading"},
-    {"lab"},
     {"cli"},
+    {"lab"},
 ]
 
 
@@ -147,6 +148,14 @@ def test_imports_point_one_way():
             ):
                 wrong.append(f"{path.relative_to(PACKAGE)} imports {name}")
     assert not wrong
+
+
+def test_nothing_below_the_lab_knows_it():
+    """Not by an import and not by its name; `hf_lecture_cli.py` finds the verbs of both rooms."""
+    others = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "lab"]
+    assert len(others) > 100
+    named = [path for path in others if re.search(r"\blab\b", path.read_text(encoding="utf-8"))]
+    assert not named
 
 
 def _modules() -> dict[str, Path]:

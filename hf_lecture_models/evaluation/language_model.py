@@ -176,7 +176,7 @@ def evaluate_language_model(
         texts: each item is one text that ends in `</s>`; one may be empty.
         stream: carry state and context across texts. By default each text is scored by itself.
         batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
-        score: what scores the texts in another way, such as `MarginalScorer` and `AdaptedScorer` of `lab.studies`.
+        score: what scores the texts in another way; by default `score_texts`, or `score_stream` of a stream.
 
     Returns:
         The measures that `PerplexityAccumulator` lists, and the conditions of `score`.
