@@ -17,7 +17,7 @@ from hf_lecture_models.io.auto_classes import learns_next_sentences, model_class
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
-from hf_lecture_models.tasks.core.lines import PredictionOptions
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASKS
 
@@ -63,25 +63,22 @@ def predict(
     of_images = "image" in predictor.form.fields
     if not isinstance(inputs, list | tuple) or not all(of_images or isinstance(one, str | Mapping) for one in inputs):
         raise TypeError("expected a list of texts or of mappings of columns; write [text] for one text")
-    rows = [_row(predictor, one) for one in inputs]
-    _check_rows(predictor, rows)
-    return predictor.predict(rows)
+    return predictor.predict([_row(predictor.form, one, number) for number, one in enumerate(inputs, 1)])
 
 
-def _row(predictor: "Predictor", given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        return predictor.form.read(given)
-    return dict(given) if isinstance(given, Mapping) else {"image": given}
-
-
-def _check_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]]) -> None:
-    for number, row in enumerate(rows, 1):
-        if missing := [name for name in predictor.form.fields if name not in row]:
-            raise ValueError(f"inputs, line {number} has no field {missing[0]}: give {predictor.form.words}")
-        try:
-            predictor.form.check(row)
-        except ValueError as error:
-            raise ValueError(f"inputs, line {number}: {error}") from None
+def _row(form: LineForm, given: Any, number: int) -> dict[str, Any]:
+    """Return the fields of an input, which is a line of text, a row or an image."""
+    try:
+        if isinstance(given, str):
+            row = form.read(given)
+        else:
+            row = dict(given) if isinstance(given, Mapping) else {"image": given}
+        if missing := [name for name in form.fields if name not in row]:
+            raise ValueError(f"it has no field {missing[0]}: give {form.words}")
+        form.check(row)
+    except ValueError as error:
+        raise ValueError(f"inputs, line {number}: {error}") from None
+    return row
 
 
 class Predictor:

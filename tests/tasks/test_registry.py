@@ -1,6 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What is known of tasks without training."""
 
+from dataclasses import fields
+from inspect import isfunction
+
 import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
@@ -11,7 +14,7 @@ from hf_lecture_models.io.recipe import default_of, load_recipe
 from hf_lecture_models.tasks import registry
 from hf_lecture_models.tasks.core.factories import make_model, make_tokenizer
 from hf_lecture_models.tasks.core.main import train_and_test
-from hf_lecture_models.tasks.core.task import recipe_of
+from hf_lecture_models.tasks.core.task import Task, TaskRecipe, recipe_of
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
 from hf_lecture_models.tasks.registry import TASKS, measure_file, read_file, register_task
 from hf_lecture_models.tokenization.registry import TOKENIZERS
@@ -27,6 +30,15 @@ def test_each_task_is_whole(task) -> None:
     if task.items not in ("images", "patches", "points"):
         assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
     assert recipe_of(task, {"recipe": {"seed": 3, "of another program": 1}}).seed == 3
+
+
+def test_a_task_has_few_methods_and_its_settings_nothing_of_training():
+    assert len([one for one in vars(Task).values() if isfunction(one)]) <= 16
+    of_any = {field.name for field in fields(TaskRecipe)} - {"seed"}  # the points that go on are drawn
+    for task in TASKS.values():
+        assert isinstance(task.recipe_class(), task.settings_class)
+        assert of_any.isdisjoint(field.name for field in fields(task.settings_class)), task.name
+        assert {*task.settings_class.saved} <= {field.name for field in fields(task.settings_class)}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)

@@ -64,6 +64,7 @@ class TextToText(Translation):
     """
 
     name = "text_to_text"
+    pipeline_tag = ""
     script = "finetune_text_to_text.py"
     recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
     settings_class: ClassVar[type[TextToTextSettings]] = TextToTextSettings
@@ -145,14 +146,9 @@ class TextToText(Translation):
     def describe(  # type: ignore[override]
         self, model: Any, settings: TextToTextSettings, data: Rows | None = None
     ) -> dict[str, Any]:
-        """Describe the task; add the classes and the form of a source. The Hub has no name for the task."""
-        known = {
-            "classes": class_names(settings),
-            "source": BENCHMARKS[str(settings.task)].source,
-            "pipeline_tag": None,
-        }
-        described = super().describe(model, settings, data)
-        return {key: value for key, value in described.items() if key != "signatures"} | known
+        """Describe the task; add the classes and the form of a source."""
+        own = {"classes": class_names(settings), "source": BENCHMARKS[str(settings.task)].source}
+        return super(Translation, self).describe(model, settings, data) | own
 
 
 def class_names(settings: TextToTextSettings) -> list[str]:

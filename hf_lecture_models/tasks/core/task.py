@@ -125,7 +125,7 @@ class Task(ABC, Generic[RecipeType]):
     Attributes:
         name: the name of its module, also shown on cards.
         auto_class: the Auto class that loads its models.
-        pipeline_tag: the pipeline that runs its models, and their kind on the Hub.
+        pipeline_tag: the pipeline that runs its models, and their kind on the Hub; "": there is none.
         items: the items that the loss is a mean over and the progress bar counts, such as "tokens".
         script: the script in the folder `training` that runs the task.
         recipe_class: the class of its recipes.
@@ -292,7 +292,7 @@ class Task(ABC, Generic[RecipeType]):
         return {
             "name": self.name,
             "auto_class": self.auto_class.__name__,
-            "pipeline_tag": self.pipeline_tag,
+            "pipeline_tag": self.pipeline_tag or None,
             "items": self.items,
             "measures": list(map(asdict, self.measures(settings))),
             "settings": settings.to_save(data),

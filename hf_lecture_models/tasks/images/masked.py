@@ -141,9 +141,9 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         return fingerprint_images(data)
 
     def describe(self, model: Any, settings: MaskedImagesSettings, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which the Hub has no name."""
+        """Describe the task; the model determines what is predicted."""
         own = _settings_for(model, settings)
-        return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__, "pipeline_tag": None}
+        return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__}
 
 
 @torch.no_grad()

@@ -146,10 +146,6 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
         """Return the measures, on spans that are always the same."""
         return measure_spans(model, processor, encoded.inputs, settings)
 
-    def describe(self, model: Any, settings: SpanSettings, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which the Hub has no name."""
-        return super().describe(model, settings, data) | {"pipeline_tag": None}
-
 
 @torch.no_grad()
 def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, settings: SpanSettings) -> dict[str, Any]:

@@ -218,10 +218,6 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
         """Return a checksum of the sequences."""
         return fingerprint_points(data)
 
-    def describe(self, model: Any, settings: PointSettings, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which neither the Hub has a name nor transformers a pipeline."""
-        return super().describe(model, settings, data) | {"pipeline_tag": None}
-
 
 class _Estimation:
     """The update of a joint Gaussian: it is estimated, and its loss is then measured."""
