@@ -27,8 +27,9 @@ from hf_lecture_models.tasks.core.labels import (
 )
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
-from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.measures import entities
 from hf_lecture_models.tasks.tagging.sentences import (
     OUTSIDE,
     UNREAD,
@@ -174,7 +175,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
         if recipe.scheme == ENTITIES:
             predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
-            measured = compute_all("entities", predicted, encoded.labels) | measured
+            measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
 
