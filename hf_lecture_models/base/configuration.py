@@ -33,6 +33,8 @@ class LectureConfig(ConfigGuards):
             that contradict each other at construction and when the configuration is saved.
     """
 
+    is_of_lectures: ClassVar[bool] = True
+    """By this a published copy of this class, too, is known (`base.limits.is_of_lectures`)."""
     keys_to_ignore_at_inference: ClassVar[list[str]] = ["past_key_values", "cache"]
     """Outputs that `Trainer` does not gather: a model's state, under the name of each version of transformers."""
     if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import WORD, index_chunks, split_rows, split_words
-from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
-from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS, UnknownWordError
 
 
 class EncodedText(NamedTuple):
@@ -40,6 +39,7 @@ class EncodedText(NamedTuple):
 def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     """Encode texts; the spelling of a special token in a text is an ordinary word, never the special token.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> encoded = encode_texts(WordTokenizer.from_words(["the", "cat"]), ["the cat", "the zebra"])
     >>> [one.ids.tolist() for one in encoded], encoded[1].unknown_words, encoded[1].oov_spelling_bits
     ([[1, 2], [1, 0]], ('zebra',), 48)
@@ -62,6 +62,7 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
 def start_token_id(tokenizer: Any) -> int:
     """Return the token that begins a text: `<s>`, or else `</s>`, as the end of the text before.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> start_token_id(WordTokenizer.from_words(["a"])) == WordTokenizer.from_words(["a"]).bos_token_id
     True
 
@@ -80,6 +81,7 @@ def start_token_id(tokenizer: Any) -> int:
 def end_ids(tokenizer: Any, probability: str = "terminated") -> list[int]:
     """Return the tokens that end a text: `</s>`, or none for the probability of a prefix.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> end_ids(WordTokenizer.from_words(["a"])), end_ids(WordTokenizer.from_words(["a"]), "prefix")
     ([3], [])
 
@@ -100,6 +102,7 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
 
     They are found by their spelling, also in a tokenizer that transformers' own class has loaded.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> unknown_tokens(WordTokenizer.from_words(["a"]))
     {0: '<unk>'}
     >>> list(unknown_tokens(WordTokenizer.from_words(["a"], unknown_words="classes")))
@@ -114,10 +117,10 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
 
 
 def _has_one_token_per_word(tokenizer: Any) -> bool:
-    return isinstance(tokenizer, WordTokenizer) and tokenizer.has_one_token_per_word()
+    return hasattr(tokenizer, "has_one_token_per_word") and tokenizer.has_one_token_per_word()
 
 
-def _encode_words(tokenizer: WordTokenizer, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
+def _encode_words(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
     """Encode texts whose words are one token each; each distinct word is looked up once, and found to be unknown."""
     encoded: list[EncodedText] = []
     for index in index_chunks(texts):
@@ -179,6 +182,7 @@ def _word_of_token(tokenizer: Any, text: str, words: list[re.Match[str]]) -> lis
 def token_ends(tokenizer: Any, text: str) -> list[int]:
     """Return for each token the position after its last character in the text.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> token_ends(WordTokenizer.from_words(["the", "cat"]), "the  cat")
     [3, 8]
     """
