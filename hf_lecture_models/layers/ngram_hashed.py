@@ -97,13 +97,10 @@ class HashedNGrams(NGramTrie):
     @method_with_weights
     def distributions(self, contexts: Tensor) -> Tensor:
         """Natural log p of every word, (rows, vocab), after contexts of (order-1, rows)."""
-        some = contexts.split(max(_PAIRS // self.vocab_size, 1), dim=1)
-        vocabulary = torch.arange(self.vocab_size, device=contexts.device)
-        columns = [torch.arange(part.shape[1], device=contexts.device) for part in some]
-        found = [
-            self._of_pairs(part, rows.repeat_interleave(self.vocab_size), vocabulary.repeat(len(rows)))
-            for part, rows in zip(some, columns, strict=True)
-        ]
+        found = []
+        for part in contexts.split(max(_PAIRS // self.vocab_size, 1), dim=1):
+            pairs = torch.arange(part.shape[1] * self.vocab_size, device=contexts.device)
+            found.append(self._of_pairs(part, pairs // self.vocab_size, pairs % self.vocab_size))
         return torch.cat(found).view(-1, self.vocab_size)
 
     def _of_pairs(self, contexts: Tensor, rows: Tensor, words: Tensor) -> Tensor:

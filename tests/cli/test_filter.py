@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from hf_lecture_models.data import row_writer, text_rows
+from hf_lecture_models.lab.studies import row_writer, text_rows
 from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
 from hf_lecture_models.loading import load_model
 

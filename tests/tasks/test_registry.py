@@ -8,11 +8,17 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models import load_model
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import default_of, load_recipe
+from hf_lecture_models.tasks import registry
 from hf_lecture_models.tasks.core.factories import make_model, make_tokenizer
+from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.core.task import Task, TaskRecipe, recipe_of
-from hf_lecture_models.tasks.registry import TASKS, read_file
+from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
+from hf_lecture_models.tasks.registry import TASKS, measure_file, read_file, register_task
 from hf_lecture_models.tokenization.registry import TOKENIZERS
+from tests.tasks.own_task import ReversedLM
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -91,3 +97,30 @@ def test_two_models_of_one_seed_are_equal() -> None:
     one, two = (make_model(AutoModelForSequenceClassification, fields, tokenizer, seed=5) for _ in range(2))
     assert one.config.num_labels == 4
     assert all((a == b).all() for a, b in zip(one.parameters(), two.parameters(), strict=True))
+
+
+def test_a_task_in_a_module_of_a_users_own_is_trained_and_measured(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "TASKS", dict(TASKS))
+    register_task(ReversedLM())
+    with pytest.raises(ValueError, match="there is a task reversed_lm already"):
+        register_task(ReversedLM())
+    folder, held_out = str(tmp_path / "run"), tmp_path / "held_out.jsonl"
+    held_out.write_text('{"text": "the dog saw a cat"}\n')
+    recipe = CausalLMRecipe(
+        train_texts=["the cat saw a dog", "a dog saw the cat"],
+        validation_files=[str(held_out)],
+        model={"model_type": "lecture_feed_forward", "hidden_size": 4},
+        output_dir=folder,
+        layout="texts",
+        batch_size=2,
+        learning_rate=0.1,
+        max_steps=30,
+        evaluate_every=30,
+    )
+    outcome = train_and_test(ReversedLM(), recipe)
+    model, tokenizer = load_model(folder)
+    measured = measure_file(str(held_out), model, tokenizer, facts_of(folder, model, tokenizer))
+    assert measured["task"]["name"] == "reversed_lm"
+    assert measured["results"]["perplexity"] == pytest.approx(outcome.training.best_metric, rel=1e-6)
+    other = TASKS["causal_lm"].evaluate(model, tokenizer, ["the dog saw a cat"], recipe)["perplexity"]
+    assert other != pytest.approx(outcome.training.best_metric, rel=1e-3), "the user's task reads from the end"

@@ -33,8 +33,8 @@ from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings, store_settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.tasks.question_answering.measures import squad
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.question_answering.spans import (
     Window,
@@ -252,7 +252,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             }
             for text, one in zip(encoded.data.columns["context"], found, strict=True)
         ]
-        measured = compute_all("squad", predictions, [answers["text"] for answers in encoded.labels])
+        measured = squad(predictions, [answers["text"] for answers in encoded.labels])
         for name in ("best_f1_thresh", "best_exact_thresh"):
             if name in measured:
                 measured[name] += threshold

@@ -30,8 +30,9 @@ from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.measures import entities
 from hf_lecture_models.tasks.tagging.sentences import (
     OUTSIDE,
     UNREAD,
@@ -196,7 +197,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
         if settings.scheme == ENTITIES:
             predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
-            measured = compute_all("entities", predicted, encoded.labels) | measured
+            measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
 

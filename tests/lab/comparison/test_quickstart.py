@@ -8,9 +8,9 @@ import sys
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.lab.comparison.baselines import make_baselines
+from hf_lecture_models.lab.comparison.python_reference import python_reference
 from hf_lecture_models.lab.comparison.quickstart import (
     TINY_PARAGRAPHS,
     run_quickstart,

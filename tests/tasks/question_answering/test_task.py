@@ -22,8 +22,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.core.task import Encoded
-from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize
+from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize, squad
 from hf_lecture_models.tasks.question_answering.task import (
     QuestionAnswering,
     QuestionAnsweringRecipe,
@@ -323,7 +322,7 @@ def test_published_files(shared_data: Path, name: str, questions: int, unanswera
     # A few answers are ".", of which nothing is left.
     texts = [next((text for text in own if normalize(text)), "") for own in answers]
     predictions = [{"text": text, "no_answer_score": 0.0} for text in texts]
-    measured = compute_all("squad", predictions, answers)
+    measured = squad(predictions, answers)
     assert (measured["f1"], measured["exact_match"]) == (1.0, 1.0)
 
 
