@@ -3,15 +3,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
@@ -46,11 +45,11 @@ from hf_lecture_models.tasks.core.labels import (
 )
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches
+from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 64
 _MEASURES = {
@@ -228,8 +227,10 @@ class TextClassification(Task[TextClassificationRecipe]):
             fix = "give it a template" if recipe.from_pretrained else "tokenizer.template pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
-        weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
-        collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
+        labels, pad, loss = {"labels": torch.tensor(encoded.labels)}, partial(processor.pad, return_tensors="pt"), None
+        if recipe.class_weights:
+            loss = partial(weighted_loss, weights=_weights_of_classes(model.config, recipe.class_weights))
+        collate = RowCollator(encoded.inputs, labels, pad, loss)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
@@ -305,30 +306,6 @@ class TextClassification(Task[TextClassificationRecipe]):
         classes = [] if settings.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
         return super().describe(model, settings, data) | {"classes": classes, "pairs": pairs}
-
-
-class ExampleCollator:
-    """The collator of encoded examples; each row is an item.
-
-    Args:
-        examples: the tokenizer's output for each row.
-        labels: ids of classes, or floats.
-        class_weights: (classes,), the weight of each class in the loss; None: all weights are the same.
-    """
-
-    def __init__(
-        self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any, class_weights: Tensor | None = None
-    ) -> None:
-        self.examples, self.tokenizer, self.class_weights = examples, tokenizer, class_weights
-        self.labels = torch.tensor(labels)
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the rows, padded on the tokenizer's side, without empty places (-1), except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
-        labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
-        loss = None if self.class_weights is None else weighted_loss(labels, self.class_weights)
-        return Batch({**batch, "labels": labels}, len(real), loss=loss)
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Example]:

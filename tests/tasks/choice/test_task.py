@@ -17,11 +17,12 @@ from transformers import AutoModelForMultipleChoice, AutoTokenizer, DataCollator
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
 from hf_lecture_models.tasks.choice.task import (
     ChoiceBatches,
-    ChoiceCollator,
     MultipleChoice,
     MultipleChoiceRecipe,
     encode_choices,
+    pad_choices,
 )
+from hf_lecture_models.tasks.core.shuffled import RowCollator
 from hf_lecture_models.tasks.core.task import Encoded
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
@@ -97,7 +98,8 @@ def test_a_batch_is_that_of_transformers_own_collator(folder: Path) -> None:
 def test_processes_step_alike() -> None:
     """Rows of one number of choices are read together, in as many micro-batches by every process."""
     model, tokenizer, data = small_chooser("stock"), small_tokenizer(), TASK.read(recipe(), "train")
-    collate = ChoiceCollator(encode_choices(model, tokenizer, data), data.columns["label"], tokenizer)
+    examples, labels = encode_choices(model, tokenizer, data), {"labels": torch.tensor(data.columns["label"])}
+    collate = RowCollator(examples, labels, partial(pad_choices, tokenizer))
     lengths = []
     for process in range(2):
         batches = ChoiceBatches(collate, 8, seed=0)
