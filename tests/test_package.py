@@ -217,8 +217,9 @@ def _closure(start: Path) -> set[Path]:
 CLOSURES = {
     "training/train_causal_lm.py": (65, 9_500),
     "training/finetune_glue.py": (65, 9_500),
-    "training/train_translation.py": (70, 10_000),
-    "training/train_word2vec.py": (60, 9_000),
+    "training/train_translation.py": (68, 9_400),
+    "training/train_word2vec.py": (58, 8_400),
+    "hf_lecture_models/models/ngram/estimation_ngram.py": (30, 5_000),
 }
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.layers.execution import with_weights
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_quantisation import quantise as put_into_bins
 from hf_lecture_models.layers.ngram_tables import HashedNGramTables, NGramTables, WordClasses
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
@@ -157,3 +157,13 @@ def from_pretrained(cls: type[NGramForCausalLM], pretrained_model_name_or_path: 
     except ValueError as error:
         raise ValueError(f"the checkpoint {name}: {error}") from error
     return loaded
+
+
+def prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
+    """Refuse the name of a cache; transformers would ignore it, but for a line in the log."""
+    if (name := generation_config.cache_implementation) is not None:
+        raise ValueError(
+            f"cache_implementation={name!r} names a cache of keys and values, of which an n-gram model has none; leave "
+            "it out"
+        )
+    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
