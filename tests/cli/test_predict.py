@@ -304,7 +304,7 @@ def test_tables_are_read_by_their_columns(run: Any, save: Any, tmp_path: Path) -
         assert run("predict", folder, tmp_path / name, *fields) == (0, expected, "")
     status, out, err = run("predict", folder, tmp_path / "other.csv")
     assert (status, out, len(err.splitlines())) == (1, "", 1)
-    assert "has no column 'text', only review, label; --columns.text NAME names another one" in err
+    assert "has no column 'text', only review, label; --columns.text names another one" in err
     status, _, err = run("predict", folder, "--columns.text", "review", stdin="a film\n")
     assert (status, "--columns.text says how a table is read, and there is none" in err) == (1, True)
     assert run("predict", folder, "--bogus", stdin="a film\n")[0] == 2

@@ -22,8 +22,8 @@ class TooManyTokensError(ValueError):
     def __init__(self, where: str, tokens: int, longest: float) -> None:
         self.tokens, self.longest = tokens, longest
         super().__init__(
-            f"{where} has {tokens} tokens, more than the model's longest input; --max_length {longest} cuts what is "
-            "longer"
+            f"{where} has {tokens} tokens, more than the model's longest input; `max_length` {longest} cuts what "
+            "is longer"
         )
 
 

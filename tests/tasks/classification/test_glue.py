@@ -397,7 +397,7 @@ def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
             tsv("index|sentence1|label", "0|a|entailment"),
             "has no column 'sentence2', only index, sentence1, lab",
         ),
-        ("mrpc", tsv("sentence1|label", "a|1"), "no column 'sentence2' or '#2 String', only sentence1, label; --colum"),
+        ("mrpc", tsv("sentence1|label", "a|1"), "no column 'sentence2' or '#2 String', only sentence1, label; `colum"),
         (
             "rte",
             tsv("sentence1|sentence2", "a|b"),
