@@ -113,7 +113,7 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     status, _, err = run("evaluate", classifier, "text_classification", path, "--columns.text=review")
     assert status == 1
-    assert "--label_names.good NAME" in err
+    assert "--label_names.good says" in err
     named = ["--columns.text", "review", "--label_names.good", "positive", "--label_names.bad=negative"]
     status, out, err = run("evaluate", classifier, "text_classification", *named, path, "--json")
     assert (status, err) == (0, "")
@@ -134,7 +134,7 @@ def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, s
     status, _, err = run("evaluate", classifier, "sst2", sst2)
     assert status == 1
     assert f"row 1 has {longest + len(small_tokenizer()('').input_ids)} tokens" in err
-    assert "--max_length" in err
+    assert "--max-length" in err
     assert run("evaluate", classifier, "sst2", sst2, "--max_length", longest)[0] == 0
 
 

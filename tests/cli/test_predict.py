@@ -232,7 +232,7 @@ def test_models_without_such_a_head(run: Any, save: Any, network: Path) -> None:
             "a\n" + "film " * 20,
             "standard input, line 2 has 22 tokens, more than the model's longest input",
         ),
-        ("classes", ["--max-length", "99"], "a\n", "--max-length 99 is more than the model's longest input, 16 tokens"),
+        ("classes", ["--max-length", "99"], "a\n", "max_length 99 is more than the model's longest input, 16 tokens"),
         ("classes", ["--aggregate"], "a\n", "BertForSequenceClassification finds no entities: leave --aggregate out"),
         ("classes", ["--jsonl"], "a\n", "standard input, line 1 is no JSON: Expecting value"),
         ("classes", ["--jsonl"], "[1]\n", "standard input, line 1 is no JSON object, which has the fields text"),
@@ -304,7 +304,7 @@ def test_tables_are_read_by_their_columns(run: Any, save: Any, tmp_path: Path) -
         assert run("predict", folder, tmp_path / name, *fields) == (0, expected, "")
     status, out, err = run("predict", folder, tmp_path / "other.csv")
     assert (status, out, len(err.splitlines())) == (1, "", 1)
-    assert "has no column 'text', only review, label; --columns.text NAME names another one" in err
+    assert "has no column 'text', only review, label; --columns.text names another one" in err
     status, _, err = run("predict", folder, "--columns.text", "review", stdin="a film\n")
     assert (status, "--columns.text says how a table is read, and there is none" in err) == (1, True)
     assert run("predict", folder, "--bogus", stdin="a film\n")[0] == 2

@@ -111,7 +111,7 @@ def test_tables_are_read_by_their_columns(run, folder, tmp_path):
         assert out.splitlines() == texts
     status, out, err = run("translate", folder, tmp_path / "fr-en.tsv")
     assert (status, out) == (1, "")
-    assert "line 1 reads like names of columns: --columns.source fr --columns.target en says which is which" in err
+    assert "line 1 reads like names of columns: --columns.source fr and --columns.target en say which is which" in err
     status, _, err = run("translate", folder, "--columns.source", "fr", stdin="Oui\n")
     assert (status, "says how a table is read, and there is none" in err) == (1, True)
     assert run("translate", folder, "--bogus", stdin="Oui\n")[0] == 2

@@ -263,5 +263,5 @@ def _refuse_long_choices(
         if special + choice + min(context, 1) > max_length:
             raise ValueError(
                 f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
-                f"special ones ({special}) leave none to its context; max_length {special + choice + 1} at least"
+                f"special ones ({special}) leave none to its context; `max_length` {special + choice + 1} at least"
             )

@@ -224,7 +224,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
-            fix = "give it a template" if recipe.from_pretrained else "tokenizer.template pair parts them"
+            fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
         labels, pad, loss = {"labels": torch.tensor(encoded.labels)}, partial(processor.pad, return_tensors="pt"), None
@@ -337,7 +337,7 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "columns.text_pair says which one it is; a new model with pair_combination null reads single texts"
+            "`columns.text_pair` says which one it is; a new model with pair_combination null reads single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
@@ -372,7 +372,7 @@ def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
         for index, label in enumerate(read_labels(rows)):
             if label not in known:
                 classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
-                fix = UNLABELLED if label == "-1" else f"label_names.{label} says which one it is"
+                fix = UNLABELLED if label == "-1" else f"`label_names.{label}` says which one it is"
                 raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
     elif recipe.official is not None:
         for index, label in enumerate(rows.columns["label"]):

@@ -160,7 +160,7 @@ def test_the_text_is_english_and_its_parts_do_not_overlap():
 
 def test_another_folder_is_not_overwritten(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="--output"):
+    with pytest.raises(FileExistsError, match="`output`"):
         run_quickstart(tmp_path, tiny=True)
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileExistsError):

@@ -149,7 +149,7 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     long = {"context": "film " * 20, "choices": ["a warm one", "funny"], "label": 0}
     data = TASK.read(recipe(train_rows=[*ROWS, long]), "train")
     where = r"the recipe's train_rows, row 11, choice 0"
-    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; --max_length 16 cuts"):
+    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; `max_length` 16 cuts"):
         encode_choices(model, tokenizer, data)
     with pytest.raises(ValueError, match="max_length 17 is more than the model's longest input, 16 tokens"):
         encode_choices(model, tokenizer, data, max_length=17)
@@ -272,7 +272,7 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
             {"premise": "a", "choice1": "b", "question": "cause", "label": 0},
             "no column 'choice2', only premise",
         ),
-        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; --columns.label"),
+        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; `columns.label`"),
         (
             "arc_easy",
             {"question": "a", "choices": ["b", "c"]},
