@@ -147,7 +147,7 @@ def test_a_checkpoint_is_trained_on_with_samples(tmp_path: Path) -> None:
         (
             "classification",
             {"model": {"model_type": "lecture_bert", "hidden_size": 8, "num_attention_heads": 2}},
-            "--max_length 512",
+            "`max_length` 512",
         ),
     ],
 )

@@ -16,14 +16,14 @@ class TooManyTokensError(ValueError):
     """An input has more tokens than the model reads.
 
     >>> print(TooManyTokensError("a.txt, line 3", 20, 16))
-    a.txt, line 3 has 20 tokens, more than the model's longest input; --max_length 16 cuts what is longer
+    a.txt, line 3 has 20 tokens, more than the model's longest input; `max_length` 16 cuts what is longer
     """
 
     def __init__(self, where: str, tokens: int, longest: float) -> None:
         self.tokens, self.longest = tokens, longest
         super().__init__(
-            f"{where} has {tokens} tokens, more than the model's longest input; --max_length {longest} cuts what is "
-            "longer"
+            f"{where} has {tokens} tokens, more than the model's longest input; `max_length` {longest} cuts what "
+            "is longer"
         )
 
 

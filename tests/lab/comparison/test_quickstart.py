@@ -80,7 +80,7 @@ def test_the_command_at_the_end_works_as_printed(finished):
 
 def test_another_folder_is_not_overwritten(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="--output"):
+    with pytest.raises(FileExistsError, match="`output`"):
         run_quickstart(tmp_path, tiny=True)
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileExistsError):
