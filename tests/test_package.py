@@ -175,6 +175,44 @@ def _circle(name: str, imports: dict[str, set[str]], way: tuple[str, ...], done:
     return found
 
 
+# What has no fixed place: names that a user or a template gives, and what other programs add to a model.
+PROBES = {
+    "analysis/segmentation.py": {"getattr(backend.model, 'dropout', None)"},  # a model of the tokenizers library
+    "io/compat.py": {"hasattr(model, 'prepare_labels')"},  # any model that transformers' Trainer trains
+    "io/optional_packages.py": {"getattr(type(config), 'output_size', None)"},  # any that sentence-transformers loads
+    "io/task_file.py": {"getattr(config, '_commit_hash', None)"},  # transformers sets it where the Hub was read
+    "lab/studies/dynamic_evaluation.py": {"getattr(model, 'is_quantized', False)"},  # and this where it is True
+    "loading.py": {"getattr(config, 'auto_map', None)"},  # and this of a folder with code
+    "tasks/core/factories.py": {
+        "hasattr(config_class, name)",
+        "hasattr(config_class, f'_{name}')",
+    },
+    "tasks/question_answering/spans.py": {  # what peft and torch.compile put around a model
+        "hasattr(model, 'get_base_model')",
+        "getattr(model, '_orig_mod', model)",
+    },
+    "tokenization/pairs.py": {"getattr(config, 'target_tokenizer', None)"},  # saved with any encoder-decoder
+}
+
+
+def _probes(path: Path) -> set[str]:
+    """The calls that ask a model or a configuration whether it has an attribute."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"}:
+            asks = len(node.args) == 3 or ast.unparse(node.func) == "hasattr"
+            if asks and re.search(r"(model|config)(_class)?\b", ast.unparse(node.args[0])):
+                found.add(ast.unparse(node))
+    return found
+
+
+def test_models_declare_what_others_ask():
+    """`base/traits.py` has the questions, and the answers for models that do not say."""
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    found = {name: _probes(path) for name, path in files.items() if name.split("/")[0] not in {"models", "base"}}
+    assert {name: probes for name, probes in found.items() if probes} == PROBES
+
+
 def test_no_files_import_each_other():
     modules = _modules()
     imports = {}
@@ -255,6 +293,7 @@ brought = set(sys.modules) - before
 heavy = {"pyarrow", "tensorboard", "pandas", "sklearn", "yaml"}
 assert not heavy & {name.split(".")[0] for name in brought}
 assert not [name for name in brought if name.startswith("hf_lecture_models.trainer")]
+assert sum(type(finder).__module__.startswith("hf_lecture_models") for finder in sys.meta_path) == 1
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from transformers import pipeline
 texts = ["a b", "b a"]
@@ -266,6 +305,7 @@ import hf_lecture_models.tasks.registry
 """
 
 
+@pytest.mark.slow
 def test_the_base_install_is_enough_and_its_import_is_silent_and_brings_nothing_heavy():
     """`hf-lecture publish --evaluate` measures language models without the extra `train`."""
     command = [sys.executable, "-c", _BASE_INSTALL]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 from hf_lecture_models.io.progress import ProgressBar
@@ -119,7 +120,7 @@ def check_distribution(model: Any) -> None:
     Raises:
         ValueError: they do not sum to one.
     """
-    if not getattr(model.config, "is_distribution", True):
+    if not trait(model, "is_distribution"):
         raise ValueError(
             f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
             "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
