@@ -32,7 +32,7 @@ def name(path: Path) -> str:
 
 
 def without_sources(text: str) -> str:
-    """The document without the figures that have a source, without code, which other tests run, and targets of links."""
+    """The document without figures that have a source, code, which other tests run, and targets of links."""
     text = TABLE.sub("", text)
     text = re.sub(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?(?=<!--)", "¦", text)
     text = re.sub(r"```.*?```", "", without_comments(text), flags=re.DOTALL)
@@ -78,7 +78,7 @@ def test_signatures_of_sacrebleu() -> None:
 
 @pytest.mark.parametrize(
     "recipe",
-    ["feed_forward", "recurrent", "self_attention", "self_attention_bpe", "transformer_xl", "efficient_transformer", "gpt1"],
+    "feed_forward recurrent self_attention self_attention_bpe transformer_xl efficient_transformer gpt1".split(),
 )
 def test_recipes_tell_the_validation_curve_of_their_record(recipe: str) -> None:
     text = (ROOT / "training" / "recipes" / f"{recipe}_wikitext2.yaml").read_text(encoding="utf-8")
