@@ -15,7 +15,7 @@ from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
-from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
+from hf_lecture_models.hub.flatten import PACKAGE, TRAVELS_AS, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
@@ -54,7 +54,8 @@ def export(
     classes = _classes_with_code(model)
     processors = _classes_of_processors(processing_class)
     pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
-    code = flatten([*classes.values(), *processors, *(cls for cls, _ in pipelines.values())])
+    travels_as = TRAVELS_AS | getattr(model.config, "travels_as", {})
+    code = flatten([*classes.values(), *processors, *(cls for cls, _ in pipelines.values())], travels_as)
     _keep_together(code, [cls for auto, cls in classes.items() if auto != "AutoConfig"], pipelines)
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)

@@ -230,6 +230,7 @@ def caught(monkeypatch):
         yield saved
 
 
+@pytest.mark.cases(4, 12)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in PICTURES])
 def test_no_text_covers_another_or_is_cut_or_small(tmp_path, monkeypatch, name):
     torch.manual_seed(0)

@@ -61,6 +61,7 @@ def step_by_step(criterion: Any, ids: list[int]) -> list[bool]:
     return [bool(criterion(row[:, :end], None)[0]) for end in range(1, len(ids) + 1)]
 
 
+@pytest.mark.cases(24, 12)
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("string", STRINGS)
 def test_a_row_ends_where_its_text_has_the_string(name: str, string: str) -> None:

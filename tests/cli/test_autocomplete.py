@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from hf_lecture_cli import app
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.cli import autocomplete
 from tests.forked_python import HF_LECTURE, PATIENCE, ForkedPython
@@ -46,19 +45,6 @@ def test_through_a_pipe(monkeypatch, capsys, folder):
     # An empty line begins anew.
     assert lines[-6:-2] == ["", "  1   66.667 %  the", "  2   33.333 %  a", "       0.000 %  (the text ends here)"]
     assert lines[-2:] == ["xyz", "  no word begins with 'xyz'"]
-
-
-def test_numbers_that_are_no_choice_are_text(monkeypatch, capsys, folder):
-    lines = answers(monkeypatch, capsys, folder, "7\n9\n")
-    assert lines == ["7", "  no word begins with '7'", "79", "  no word begins with '79'"]
-
-
-def test_options_that_do_not_go_with_it(folder, capsys):
-    for option in (["--sample"], ["-p", "the"], ["--json"], ["--max-new-tokens", "50"]):
-        with pytest.raises(SystemExit) as stop:
-            app(["generate", str(folder), "--interactive", *option], prog_name="hf-lecture")
-        assert stop.value.code == 2
-        assert "--interactive goes with --number alone" in " ".join(capsys.readouterr().err.split())
 
 
 class Terminal:

@@ -15,8 +15,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from hf_lecture_models.hub import export
-from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.language_models.causal import CausalLM
 from tests.cli.writers import TRAINING, WRITERS
@@ -80,6 +78,7 @@ ROOMS = {
 }
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     "writer", [pytest.param(name, marks=pytest.mark.slow) if "ONNX" in name else name for name in ROOMS]
 )
@@ -107,18 +106,7 @@ def test_a_full_disk_costs_one_line(place: Path, disk: Disk, writer: str) -> Non
                 shutil.rmtree(path)
 
 
-def test_an_export_that_finds_no_room_leaves_the_earlier_one(disk: Disk, folder: Path) -> None:
-    model, tokenizer = load_model(str(folder))
-    export(model, tokenizer, disk.path / "new")
-    before = disk.files()
-    for room in (0, 4, 16, 48):
-        with disk.with_free(room):
-            with pytest.raises(OSError, match=f"^cannot write {disk.path}/new: {NO_SPACE}$"):
-                export(model, tokenizer, disk.path / "new")
-            assert not disk.half_written()
-        assert disk.files() == before
-
-
+@pytest.mark.slow
 def test_training_that_finds_room_again_ends_in_the_same_bits(disk: Disk, tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     command = [str(TRAINING / "recipes/recurrent_tiny.yaml"), "--save_every", "3", "--output_dir"]

@@ -34,6 +34,7 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
+@pytest.mark.slow
 def test_what_needs_a_language_model(run: Any, other: Path, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     commands = [

@@ -7,14 +7,14 @@ import signal
 
 import pytest
 
-from hf_lecture_models.cli import score
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.adaptation import AdaptedScorer
 from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
+from hf_lecture_models.lab.studies.marginal import MarginalScorer
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
-from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
@@ -51,15 +51,6 @@ def test_score_for_programs(run, folder, tmp_path):
     assert "perplexity" not in last["summary"]
 
 
-def test_an_ngram_looks_up_more_lines_at_once_than_a_network_reads(run, folder, network, tmp_path, monkeypatch):
-    (tmp_path / "texts.txt").write_text("the cat\n" * 9, encoding="utf-8")
-    sizes, score_texts = [], score.score_texts
-    monkeypatch.setattr(score, "score_texts", lambda *args: sizes.append(len(args[2])) or score_texts(*args))
-    for name in (folder, network):
-        assert run("score", name, tmp_path / "texts.txt", "--batch-size", "2")[0] == 0
-    assert sizes == [9, 8, 1]
-
-
 def test_score_as_one_stream(run, network):
     held_out = ["the cat ran", "", "a zebra ran", "the cat ran"]
     model, tokenizer = load_model(str(network))
@@ -82,7 +73,7 @@ def test_a_stream_with_adaptation(run, network):
     options = ["--cache", "0.2", "--continuous-cache", "0.1", "--cache-window", "9", "--dynamic-evaluation", "0.05"]
     model, tokenizer = load_model(str(network))
     adaptation = [DynamicEvaluation(0.05), ContinuousCache(0.1, window=9), UnigramCache(0.2, window=9)]
-    expected = evaluate_language_model(model, tokenizer, held_out, stream=True, adaptation=adaptation)
+    expected = evaluate_language_model(model, tokenizer, held_out, stream=True, score=AdaptedScorer(adaptation))
     status, out, err = run("score", network, "--stream", "--json", *options, stdin="\n".join(held_out) + "\n")
     summary = json.loads(out.splitlines()[-1])["summary"]
     assert (status, err) == (0, "")
@@ -92,13 +83,6 @@ def test_a_stream_with_adaptation(run, network):
     status, _, err = run("score", network, *options[:2], stdin="the cat")
     assert status == 2
     assert "add --stream" in err
-
-
-def test_adaptation_that_a_model_does_not_allow(run, folder):
-    for option, message in (("--dynamic-evaluation", "no weights that learn"), ("--continuous-cache", "hidden states")):
-        status, out, err = run("score", folder, "--stream", option, "0.1", stdin="the cat\n")
-        assert (status, out) == (1, "")
-        assert message in err
 
 
 def test_an_impossible_text_is_null_for_programs(run, tmp_path):
@@ -114,22 +98,6 @@ def test_an_impossible_text_is_null_for_programs(run, tmp_path):
     assert [line.split()[1] == "-inf" for line in out.splitlines()] == [False, True]
 
 
-def test_errors_in_standard_input(run, folder):
-    status, _, err = run("score", folder, stdin=b"ok\ncaf\xe9\n")
-    assert status == 1
-    assert "standard input, line 2: not UTF-8" in err
-    status, _, err = run("score", folder, stdin="")
-    assert status == 1
-    assert "no texts" in err
-
-
-def test_a_line_of_standard_input_that_would_fill_the_memory(run, folder, monkeypatch):
-    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
-    status, _, err = run("score", folder, stdin=f"ok\n{'cat ' * 300}\n")
-    assert status == 1
-    assert "standard input, line 2: longer than 1000 bytes" in err
-
-
 def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
     process = start("score", folder, "--json")
     for text in ("the cat", "a dog"):
@@ -143,15 +111,6 @@ def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
     assert process.stderr.read().split() == ["interrupted"]
 
 
-def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
-    (tmp_path / "many.txt").write_text("the cat saw the dog\n" * 20_000, encoding="utf-8")
-    process = start("score", folder, tmp_path / "many.txt", "--json")
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.wait(PATIENCE) in (0, 1, 141)
-    assert process.stderr.read() == ""
-
-
 def test_score_over_all_segmentations(run, folder, tmp_path):
     tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
     model = NGramForCausalLM.fit(["ab", "b"], tokenizer, order=2, smoothing="add_alpha", progress=False)
@@ -159,7 +118,7 @@ def test_score_over_all_segmentations(run, folder, tmp_path):
         part.save_pretrained(tmp_path)
     status, out, _ = run("score", tmp_path, "--segmentations", "marginal", "--json", stdin="abab\n")
     row, last = map(json.loads, out.splitlines())
-    expected = evaluate_language_model(model, tokenizer, ["abab"], segmentations="marginal")
+    expected = evaluate_language_model(model, tokenizer, ["abab"], score=MarginalScorer())
     assert (status, row["segmentations"], last["summary"]["segmentations"]) == (0, "exact", "exact")
     assert row["log_prob"] == pytest.approx(expected["log_prob"])
     status, _, err = run("score", tmp_path, "--segmentations", "marginal", "--stream", stdin="a")

@@ -10,10 +10,10 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
+from transformers import BertConfig, BertForMaskedLM
 
-from hf_lecture_models.cli import surprisal
-from hf_lecture_models.evaluation.scoring import score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.lab.verbs import surprisal
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -73,6 +73,7 @@ def test_every_word_of_every_line(run, folder, network, bert):
     assert err.endswith(", given all other tokens of the text\n")
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("json", [False, True])
 def test_a_long_line_takes_little_memory(tmp_path, json):
     """At most 400 bytes for each further word of a line; with lists of its words, rows and offsets it was 1,160."""
@@ -92,26 +93,6 @@ def test_a_long_line_takes_little_memory(tmp_path, json):
             surprisal.run(str(tmp_path / "model"), [str(tmp_path / "line.txt")], [], False, json, 16)
         taken.append(memory.python)
     assert taken[2] - taken[1] < 400 * 8_000
-
-
-def test_a_stream_has_a_context(run, network, bert):
-    texts = ["the cat saw the dog", "a cat"]
-    out = run("surprisal", network, "--stream", stdin="\n".join(texts))[1]
-    expected = [-score.log_prob / math.log(2) for score in score_stream(*load_model(str(network)), texts)]
-    assert bits_by_text(rows_of(out), "lstm") == pytest.approx(expected, rel=1e-12)
-    assert "BertForMaskedLM reads one text at a time" in run("surprisal", bert, "--stream", stdin="the cat")[2]
-
-
-def test_windows_are_said(run, network, tmp_path):
-    """A stock GPT-2 of 8 positions, with the network's tokenizer."""
-    tokenizer = load_model(str(network))[1]
-    sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8}
-    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ids)).save_pretrained(tmp_path / "gpt2")
-    tokenizer.save_pretrained(tmp_path / "gpt2")
-    for text, said in (("the cat ran", False), ("the cat saw the dog the cat ran", True)):
-        status, _, err = run("surprisal", tmp_path / "gpt2", stdin=text)
-        assert (status, "window 8, stride 4" in err) == (0, said)
 
 
 def test_json_has_the_same_rows(run, folder, bert, tmp_path):

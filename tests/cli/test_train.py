@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from hf_lecture_cli import app
 from hf_lecture_models.cli import train
 from hf_lecture_models.io import training_folder
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
-from hf_lecture_models.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[2]
 TRAINING = ROOT / "training"
@@ -40,17 +38,6 @@ def test_every_recipe_tells_its_script() -> None:
         script, path = _command(recipe.stem)
         assert path == str(recipe)
         assert f"training/{script} training/recipes/{recipe.name}" in recipe.read_text(encoding="utf-8")
-
-
-def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--task", "sst2", "--train_files", "T.tsv", "--validation_files", "V.tsv"]
-    assert _command("finetune_glue", *options) == ["finetune_glue.py", *options]
-    assert _command("finetune_glue.py", *options) == ["finetune_glue.py", *options]
-    assert _command("fit_ngram", "ngram", "--order", "2")[1:] == [str(TRAINING / "recipes/ngram.yaml"), "--order", "2"]
-    assert [_command(name)[0] for name in TASKS] == [task.script for task in TASKS.values()]
-    monkeypatch.chdir(tmp_path)
-    Path("ngram").touch()
-    assert _command("fit_ngram", "ngram") == ["fit_ngram.py", "ngram"], "a file of one's own"
 
 
 def test_a_recipe_of_ones_own_tells_its_script(tmp_path: Path) -> None:
@@ -113,15 +100,6 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
     file.dist = type("Dist", (), {"locate_file": lambda self, path: tmp_path / "site-packages" / path})()
     monkeypatch.setattr(Installed, "files", [PackagePath("hf_lecture_cli.py"), file])
     assert training_folder.training_folder() == tmp_path / "share/hf_lecture_models/training"
-
-
-def test_the_wheel_carries_all_scripts_and_recipes() -> None:
-    """The patterns of pyproject.toml leave out no file; building the wheel takes seconds, below."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = [pattern for patterns in project["tool"]["setuptools"]["data-files"].values() for pattern in patterns]
-    carried = {path for pattern in patterns for path in ROOT.glob(pattern)}
-    files = {path for path in TRAINING.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert carried == files
 
 
 @pytest.mark.slow

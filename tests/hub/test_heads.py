@@ -62,6 +62,7 @@ def build(kind: str) -> tuple[Any, Any]:
     return model_class(transformers.BertConfig(vocab_size=len(tokenizer), **sizes)).eval(), tokenizer
 
 
+@pytest.mark.cases(4, 5)
 @pytest.mark.parametrize("kind", HEADS)
 def test_the_card_of_any_head_claims_nothing_and_its_example_runs(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

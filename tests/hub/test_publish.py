@@ -169,6 +169,7 @@ def test_private_is_never_public(hub: StandInHub, model: Any, tokenizer: Any) ->
     assert len(hub.commits(REPO)) == 1
 
 
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize(("call", "how"), [("put", "drop"), ("put", 500), ("commit", "drop"), ("commit", 500)])
 def test_a_broken_upload_changes_nothing_and_can_be_repeated(
     hub: StandInHub, model: Any, tokenizer: Any, call: str, how: int | str
@@ -213,6 +214,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize(
     ("call", "status", "fix"),
     [

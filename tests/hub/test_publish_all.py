@@ -65,6 +65,7 @@ def test_all_are_uploaded_and_collected_and_a_second_run_sends_nothing(hub: Stan
     assert len(hub.collections[COLLECTION]["items"]) == 2
 
 
+@pytest.mark.slow
 def test_a_failed_upload_is_named_and_the_next_run_continues(
     hub: StandInHub,  # noqa: F811
     runs: Path,

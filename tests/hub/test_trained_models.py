@@ -308,6 +308,7 @@ def right_tags(kind: Kind, folder: Path) -> float:
     return sum(right) / len(right)
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_the_example_runs_where_the_package_is_absent(name: str, tmp_path: Path) -> None:

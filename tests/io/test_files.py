@@ -207,6 +207,7 @@ def test_two_runs_cannot_share_a_folder(tmp_path: Path) -> None:
         assert (tmp_path / "run.lock").exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_removed_by_the_next_and_a_live_ones_stays(tmp_path: Path) -> None:
     target = tmp_path / "model[1]"
     code = (

@@ -73,6 +73,7 @@ def _count(engine: str, folder: Path, name: str) -> list[dict[str, int]]:
     return [row for batch in read_counted(own / "counted") for row in batch.to_pylist()]
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_duckdb_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> None:
     """A folder `order=3` once became a column `order`, which was counted as a word."""
@@ -81,6 +82,7 @@ def test_duckdb_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> N
     assert _count("duckdb", tmp_path, name) == [{"w1": 1, "occurrences": 2}, {"w1": 2, "occurrences": 1}]
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_spark_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> None:

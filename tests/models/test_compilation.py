@@ -36,6 +36,7 @@ CASES = [
 ]
 
 
+@pytest.mark.cases(1, 10)
 @pytest.mark.parametrize(("kind", "training", "how"), CASES)
 def test_one_graph(kind: str, training: bool, how: str) -> None:
     rates = ("dropout", "embedding_dropout", "attention_dropout") if kind == "gpt1" else ("dropout",)
@@ -52,6 +53,7 @@ def test_one_graph(kind: str, training: bool, how: str) -> None:
         assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()

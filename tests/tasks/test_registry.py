@@ -1,13 +1,17 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What is known of tasks without training."""
 
+from dataclasses import fields
+from inspect import isfunction
+
 import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.io.recipe import default_of, load_recipe
 from hf_lecture_models.tasks.core.factories import make_model, make_tokenizer
-from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.core.task import Task, TaskRecipe, recipe_of
+from hf_lecture_models.tasks.registry import TASKS, read_file
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 
 
@@ -19,7 +23,16 @@ def test_each_task_is_whole(task) -> None:
     assert default_of(fields["model"])["model_type"].startswith(("lecture_", "transfo-xl"))
     if task.items not in ("images", "patches", "points"):
         assert default_of(fields["tokenizer"])["type"] in TOKENIZERS
-    assert task.recipe_of({"recipe": {"seed": 3, "of another program": 1}}).seed == 3
+    assert recipe_of(task, {"recipe": {"seed": 3, "of another program": 1}}).seed == 3
+
+
+def test_a_task_has_few_methods_and_its_settings_nothing_of_training():
+    assert len([one for one in vars(Task).values() if isfunction(one)]) <= 16
+    of_any = {field.name for field in fields(TaskRecipe)} - {"seed"}  # the points that go on are drawn
+    for task in TASKS.values():
+        assert isinstance(task.recipe_class(), task.settings_class)
+        assert of_any.isdisjoint(field.name for field in fields(task.settings_class)), task.name
+        assert {*task.settings_class.saved} <= {field.name for field in fields(task.settings_class)}
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -55,9 +68,9 @@ def test_any_file_of_texts_measures_a_language_model(tmp_path) -> None:
     (tmp_path / "wiki.test.tokens").write_text("a b\n\nc\n")
     (tmp_path / "test.jsonl").write_text('{"line": "a b"}\n')
     task = TASKS["causal_lm"]
-    assert task.read_file(str(tmp_path / "wiki.test.tokens"), task.recipe_class()) == ["a b", "", "c"]
+    assert read_file(task, str(tmp_path / "wiki.test.tokens"), task.recipe_class()) == ["a b", "", "c"]
     recipe = task.recipe_class(columns={"text": "line"}, dataset_name="some/set", dataset_revision="abc")
-    assert task.read_file(str(tmp_path / "test.jsonl"), recipe) == ["a b"]
+    assert read_file(task, str(tmp_path / "test.jsonl"), recipe) == ["a b"]
 
 
 def test_a_model_of_no_such_kind_is_named_with_its_neighbour() -> None:

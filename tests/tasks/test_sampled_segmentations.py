@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.core.factories import sampled_batches
+from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
 from hf_lecture_models.tasks.language_models.spans import SpanCorruption, SpanCorruptionRecipe
@@ -66,6 +66,7 @@ KINDS = ("stream", "texts", "masked_lm", "span_corruption", "separate vocabulari
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize("kind", ["blocks", "classification", "translation", *SLOW])
 def test_each_epoch_has_segmentations_of_its_own(kind: str) -> None:
     task, recipe, data, tokenizer, model = built(kind)
@@ -94,6 +95,7 @@ def test_each_epoch_has_segmentations_of_its_own(kind: str) -> None:
             assert all(map(torch.equal, found, expected))
 
 
+@pytest.mark.slow
 def test_a_run_resumes_to_the_same_bits_and_validates_without_samples(tmp_path: Path) -> None:
     weights, histories = [], []
     for name in ("straight", "cut"):

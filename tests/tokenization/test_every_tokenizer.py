@@ -132,6 +132,7 @@ ENCODERS = {name: MADE[name] for name in OPEN} | {"generic": GENERIC}
 ENCODERS |= {f"{name} known": make(name, [*TEXTS, " ".join(WORDS[::2])]) for name in ("classes", "spelled")}
 
 
+@pytest.mark.cases(8, 18)
 @pytest.mark.parametrize("pyarrow", [True, False])
 @pytest.mark.parametrize("name", ENCODERS)
 @given(texts=st.lists(ANY_TEXT, max_size=5))
@@ -162,6 +163,7 @@ def test_texts_that_cannot_be_encoded(name: str) -> None:
             tokenizer(["the", "the \ud800"])
 
 
+@pytest.mark.cases(4, 6)
 @pytest.mark.parametrize("name", OPEN)
 def test_long_words_and_long_texts(name: str) -> None:
     tokenizer, text = MADE[name], "the" * 100_000
@@ -325,6 +327,7 @@ def test_copies_and_processes(name: str) -> None:
         assert (other.add_bos_token, other._kind()) == (True, tokenizer._kind())
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.slow
 @every
 def test_data_sets_are_encoded_in_several_processes(name: str) -> None:

@@ -157,6 +157,7 @@ def crash_and_resume(folder, crash_at, **fields):
     return run(folder, Line(seed=9), resume=True, **fields)
 
 
+@pytest.mark.cases(4, 5)
 @pytest.mark.parametrize("crash_at", [(1, 2), (1, 6), (3, 5)])
 @pytest.mark.parametrize("fields", [{}, {"optimizer": "sgd"}, {"accumulation_steps": 4, "mixed_precision": "bf16"}])
 def test_a_resumed_run_ends_in_the_same_bits(tmp_path, crash_at, fields):

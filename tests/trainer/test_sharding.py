@@ -38,6 +38,7 @@ def assert_same_weights(first: Path, second: Path) -> None:
         assert all(torch.equal(tensor, found[key]) for key, tensor in expected.items()), name
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("kind", ["gpt1", "self_attention"])
 def test_it_trains_as_one_process(sharded: Path, tmp_path: Path, kind: str) -> None:
     full_run(kind, tmp_path)
@@ -49,6 +50,7 @@ def test_it_trains_as_one_process(sharded: Path, tmp_path: Path, kind: str) -> N
         torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_resumes_to_the_same_bits(sharded: Path, kind: str) -> None:
     assert_same_weights(sharded / kind, sharded / f"{kind}_resumed")

@@ -19,6 +19,7 @@ from tests.training.scripts import SCRIPTS, Script
 PRECISIONS = [(name, "no") for name in SCRIPTS] + [("multiple_choice", "bf16"), ("translation", "bf16")]
 
 
+@pytest.mark.cases(0, 4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "precision"), PRECISIONS, indirect=["script"])
 def test_stopped_and_resumed_it_ends_in_the_same_bits(script: Script, precision: str) -> None:
@@ -38,6 +39,7 @@ VARIANTS: list[tuple[str, list[str]]] = [
 ]
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.slow  # tests/trainer/test_loss_weights.py trains in two processes always
 @pytest.mark.parametrize(("script", "options"), VARIANTS, indirect=["script"])
 def test_two_processes_train_as_one(script: Script, options: list[str]) -> None:

@@ -103,6 +103,7 @@ def command_line(folder, *options):
     return ForkedPython(SCRIPT, RECIPE, *OPTIONS, "--output_dir", folder, *options)
 
 
+@pytest.mark.slow
 def test_the_command_survives_kill_and_sigterm(tmp_path, straight):
     folder = tmp_path / "run"
     options = [RECIPE, *OPTIONS, "--output_dir", folder, "--resume"]
@@ -200,6 +201,7 @@ def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, ca
     )
 
 
+@pytest.mark.slow
 def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
     (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
     command(RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run")

@@ -3,21 +3,21 @@
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
+from hf_lecture_models.models.ngram.checks_ngram import broken_rule, check_fields
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenlm, save_arpa
-from hf_lecture_models.models.ngram.estimation_ngram import fit
-from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.tables_ngram import from_pretrained, from_tables, quantise, tables, word_classes
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
-# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
-# signatures that the class declares.
-setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010
-setattr(NGramForCausalLM, "from_arpa", classmethod(from_arpa))  # noqa: B010
-setattr(NGramForCausalLM, "from_kenlm", classmethod(from_kenlm))  # noqa: B010
-setattr(NGramForCausalLM, "interpolate", classmethod(interpolate))  # noqa: B010
-setattr(NGramForCausalLM, "save_arpa", save_arpa)  # noqa: B010
-
+# What only the package can do does not travel with the model's code to the Hub.
+NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[assignment, method-assign]
+for function in (from_pretrained, from_tables):
+    setattr(NGramForCausalLM, function.__name__, classmethod(function))
+for method in (quantise, tables, word_classes):
+    setattr(NGramForCausalLM, method.__name__, method)
+attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
+attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
+attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -85,8 +85,8 @@ class TransfoXLConfig(LectureConfig):
         "embedding_size",
         "div_val",
     )
-    non_negative_fields = (*LectureConfig.non_negative_fields, "mem_len")
-    largest_values = LectureConfig.largest_values | {"mem_len": 2**17, "head_dim": 2**12}
+    non_negative_fields = ("mem_len",)
+    largest_values = {"mem_len": 2**17, "head_dim": 2**12}
     # A head may have any width.
     divisors = {}
 

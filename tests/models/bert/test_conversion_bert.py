@@ -116,6 +116,7 @@ class TestOfficialBert(OfficialCheckpointTests):
 SAVED = [LectureBertModel, LectureBertForPreTraining, LectureBertForMaskedLM, LectureBertForMultipleChoice]
 
 
+@pytest.mark.cases(16, 28)
 @pytest.mark.parametrize("model_class", PEERS, ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("saved", SAVED, ids=lambda cls: cls.__name__)
 def test_every_class_reads_every_checkpoint(tmp_path: Path, saved: type, model_class: type) -> None:

@@ -41,6 +41,7 @@ def build(model_class: type, **fields: Any) -> Any:
     return model.eval()
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("model_class", [LectureBertForNextSentencePrediction, LectureBertForPreTraining])
 def test_trainer_in_micro_batches(model_class: type, tmp_path: Path) -> None:
     """Rows of equal numbers of items: in parts of any size, the steps are those of the whole batch."""
@@ -67,6 +68,7 @@ def test_trainer_in_micro_batches(model_class: type, tmp_path: Path) -> None:
             assert_close(state[name], tensor, rtol=1e-4, atol=1e-5, msg=lambda m, name=name: f"{name}: {m}")
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model_class", "task", "targets"),
@@ -131,6 +133,7 @@ def test_a_published_sentence_encoder(tmp_path: Path) -> None:
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-5)
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model_class", "outputs"),

@@ -424,6 +424,7 @@ def test_training_through_segments(kind: str) -> None:
     assert_close(total, whole)
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "block"), [("hierarchical", 6), ("local", 8), ("low_rank", 40)])
 @torch.no_grad()

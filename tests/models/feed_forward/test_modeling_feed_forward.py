@@ -115,6 +115,7 @@ COUNTS[small().pad_token_id] = 0  # padding is never a target
 class TestAdaptiveForCausalLM(FeedForwardLMTests):
     """An adaptive softmax, also over direct connections, whose words are not ranked by id."""
 
+    loss_kind = "adaptive"
     contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = (
         {"tie_word_embeddings": True, "direct_connections": False, "embedding_size": None},
         {"initialization": "equal", "direct_connections": False, "embedding_size": None},
@@ -145,6 +146,7 @@ class TestNoiseContrastiveForCausalLM(FeedForwardLMTests):
 
     # A word of the text that is also among the noise keeps the loss above zero.
     overfit: ClassVar[dict[str, float]] = {"remaining": 0.2}
+    loss_kind = "noise-contrastive"
     contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = ({"adaptive_cutoffs": [8]},)
 
     def config(self) -> FeedForwardConfig:

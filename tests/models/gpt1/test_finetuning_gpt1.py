@@ -145,6 +145,7 @@ def test_training_is_that_of_a_loop_of_our_own(
         assert_close(model.get_parameter(name), parameter, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_transformers_trainer_has_equal_losses(folder: Path, tmp_path: Path) -> None:
     chosen = recipe(folder, PAIRS[:8], model={"auxiliary_lm_weight": 0.5})
     expected, tokenizer, _ = parts(chosen)

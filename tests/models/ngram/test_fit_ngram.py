@@ -125,6 +125,7 @@ def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "texts.txt", "three", "two"]
 
 
+@pytest.mark.cases(3, 5)
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
     """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""

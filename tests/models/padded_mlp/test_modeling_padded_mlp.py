@@ -297,6 +297,7 @@ def test_a_text_that_is_too_long_is_an_error(name: str, tokenizer: Any, tmp_path
     assert pipe(long, truncation=True) == pipe("fine " * 7)
 
 
+@pytest.mark.cases(1, 1)
 @both
 def test_a_text_that_is_too_long_while_tracing_is_an_error(name: str, tokenizer: Any) -> None:
     model = build(name, tokenizer, embedding_size=4).eval()

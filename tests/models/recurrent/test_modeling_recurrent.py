@@ -100,6 +100,7 @@ COUNTS[small().pad_token_id] = 0  # padding is never a target
 class TestAdaptiveLstmForCausalLM(RecurrentLMTests):
     """An adaptive softmax whose words are not ranked by id."""
 
+    loss_kind = "adaptive"
     contradictory_configs = ({"tie_word_embeddings": True},)
 
     def config(self) -> RecurrentConfig:
@@ -132,6 +133,7 @@ class TestAdaptiveLstmForCausalLM(RecurrentLMTests):
 class TestNoiseContrastiveLstmForCausalLM(RecurrentLMTests):
     """Evaluated, it is a softmax; the checks that train draw noise."""
 
+    loss_kind = "noise-contrastive"
     contradictory_configs = ({"adaptive_cutoffs": [8]},)
 
     def config(self) -> RecurrentConfig:

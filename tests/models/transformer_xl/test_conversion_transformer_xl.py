@@ -391,6 +391,7 @@ def test_nothing_of_a_pickle_is_run(
     assert Counter.most_common is before
 
 
+@pytest.mark.cases(6, 6)
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
@@ -421,6 +422,7 @@ def test_other_files_are_refused(
     assert not (folder / "called").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_vocabulary_and_none(published: tuple[TransfoXLLMHeadModel, Path]) -> None:
     _, folder = published
     whole = (folder / "vocab.bin").read_bytes()

@@ -27,6 +27,7 @@ def arguments(folder: Path, **options: Any) -> TrainingArguments:
     return TrainingArguments(str(folder), per_device_train_batch_size=8, **{**fixed, **options})
 
 
+@pytest.mark.slow
 def test_trainer_weighs_micro_batches(tmp_path: Path) -> None:
     """Under accumulation the weights are those of whole batches, and the model learns."""
     weights = []

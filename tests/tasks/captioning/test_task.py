@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import Caption, caption_log_probs, on_patches, patch_attention
 from hf_lecture_models.tasks.captioning.task import ImageCaptioning, attention_on_half, chance_of_matches
 from hf_lecture_models.tasks.core.main import train_from_command
+from hf_lecture_models.tasks.core.task import recipe_of
 from hf_lecture_models.tasks.images.pixels import Normalization
 from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
@@ -76,11 +77,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_measures_follow_their_definitions(trained: Path) -> None:
     model, processor = load_model(str(trained / "model"))
     task = ImageCaptioning()
     facts = {"recipe": {}, "task": json.loads((trained / "model" / "task.json").read_text())}
-    recipe = task.recipe_of(facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
+    recipe = recipe_of(task, facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
     data = task.read(recipe, "validation")
     assert data is not None
     found = task.evaluate(model, processor, data, recipe)
@@ -100,6 +102,7 @@ def test_the_measures_follow_their_definitions(trained: Path) -> None:
     assert found["images"] == 200
 
 
+@pytest.mark.slow
 def test_right_captions_of_other_images_are_right_by_chance(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that is always right, of which the shuffled images take away all but the chance of equal captions."""
     model, processor = load_model(str(trained / "model"))
@@ -133,6 +136,7 @@ def test_bleu_of_short_captions_is_left_out(
     assert found.get("bleu") == (None if bleu is None else pytest.approx(bleu))
 
 
+@pytest.mark.slow
 def test_each_token_of_a_caption_is_an_item() -> None:
     """An empty place is left out; one image that counts nothing stays where all places are empty."""
     pixels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)
@@ -145,6 +149,7 @@ def test_each_token_of_a_caption_is_an_item() -> None:
     assert (empty.num_items, empty.inputs["labels"].tolist(), len(empty.inputs["pixel_values"])) == (0, [[-100]], 1)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_knows_both_parts_of_its_processor() -> None:
     words = [WordTokenizer.train([text], progress=False) for text in ("a dark shoe", "a light shoe")]
     images = [GrayscaleImageProcessor(size={"height": side, "width": side}) for side in (4, 8)]
@@ -152,6 +157,7 @@ def test_a_resumed_run_knows_both_parts_of_its_processor() -> None:
     assert len(both) == 4
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_attention_on_the_named_half(trained: Path) -> None:
     """By hand, for one image: the position before the last word, [CLS] left out, the mean over layers and heads."""
@@ -173,6 +179,7 @@ def test_attention_on_the_named_half(trained: Path) -> None:
         assert found == pytest.approx(torch.stack(masses).mean().item(), abs=1e-6)
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_given_captions_in_a_batch_are_those_alone(trained: Path) -> None:
     model, processor = load_model(str(trained / "model"))
@@ -188,6 +195,7 @@ def test_given_captions_in_a_batch_are_those_alone(trained: Path) -> None:
         assert_close(chances[index], -loss * len(ids), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_an_encoder_that_was_trained_before(tmp_path: Path) -> None:
     """The weights of a classifier's backbone, and its image processor's size; other sizes are refused."""
     names = ("image_size", "patch_size", "num_channels", "hidden_size", "num_hidden_layers", "num_attention_heads")
@@ -207,6 +215,7 @@ def test_an_encoder_that_was_trained_before(tmp_path: Path) -> None:
         train(tmp_path / "other", *options, hidden_size=16)
 
 
+@pytest.mark.slow
 def test_the_folder_is_used_by_everyone(trained: Path, tmp_path: Path) -> None:
     """`predict`, the pipeline, `AutoProcessor`, an exported folder and the commands give the same caption."""
     folder, image = str(trained / "model"), str(trained / "image.png")
@@ -228,6 +237,7 @@ def test_the_folder_is_used_by_everyone(trained: Path, tmp_path: Path) -> None:
         assert shown.output.rstrip("\n") == f"{one['label']}\t{one['score']:.4f}\t{image}"
 
 
+@pytest.mark.slow
 def test_predictions_are_written(trained: Path, tmp_path: Path) -> None:
     photos = write_captions(tmp_path / "photos", [("a dark image", 0), ("a light image", 250)] * 4)
     for name in ("a.png", "b.png"):
@@ -246,6 +256,7 @@ def test_predictions_are_written(trained: Path, tmp_path: Path) -> None:
     assert outcome.training.best_metric is None
 
 
+@pytest.mark.slow
 def test_see_alignment_shows_the_patches_of_each_word(trained: Path, tmp_path: Path) -> None:
     runner, folder, image = CliRunner(), str(trained / "model"), str(trained / "image.png")
     given = ["see", "alignment", folder, "--image", image, "--target", "a dark zero with more ink on the left"]

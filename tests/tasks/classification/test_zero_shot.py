@@ -64,6 +64,7 @@ def by_hand(folder: Path, text: str) -> dict[str, float]:
     return dict(zip(LABELS, logits.softmax(0).tolist(), strict=True))
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int) -> None:
     classify = pipeline("zero-shot-classification", model=str(classifier), batch_size=batch_size)
@@ -73,6 +74,7 @@ def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int)
         assert found["scores"] == sorted(found["scores"], reverse=True)
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 def test_without_the_package(classifier: Path, tmp_path: Path) -> None:
     classify = pipeline("zero-shot-classification", model=str(classifier))

@@ -214,6 +214,7 @@ CASES: dict[str, tuple[Callable[[], Any], Collator]] = {
 }
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("name", CASES)
 def test_heads_learn_what_they_learn_beside_a_backbone_that_runs(tmp_path: Path, name: str) -> None:
     make, collate = CASES[name]

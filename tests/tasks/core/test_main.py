@@ -144,6 +144,7 @@ def test_seeds_that_cannot_be_are_refused(place: Path, options: list[str], messa
         train_from_command(Labels(), ["recipe.yaml", *options])
 
 
+@pytest.mark.slow
 def test_a_series_of_seeds_is_resumed_at_the_unfinished_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [SCRIPT, "recipe.yaml", "--epochs", "2", "--validation_files", "T.tsv", "--seeds", "0,1,2"]
     stopped = start_interrupted("step", 9, "SIGTERM", *command)

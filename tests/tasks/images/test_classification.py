@@ -85,6 +85,7 @@ def test_the_terminal_predicts_images_by_their_paths(trained: Path, capsys: pyte
     assert "there is no image nowhere.png" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_masked_pre_training_goes_before(tmp_path: Path) -> None:
     """The head is new, the rest is what masked images have taught; the image processor comes along."""
     data = write_images(tmp_path / "data")

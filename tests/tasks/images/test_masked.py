@@ -27,6 +27,7 @@ def train(output: Path, data: Path, *arguments: str) -> Any:
     return train_from_command(MaskedImagesTask(), [*options, "--output_dir", str(output), *arguments])
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("target", ["pixels", "mean_color"])
 def test_it_learns_and_the_card_says_what(tmp_path: Path, target: str) -> None:
     data = write_images(tmp_path / "data")

@@ -113,6 +113,7 @@ def test_a_folder_says_what_it_is(trained: Path, tmp_path: Path) -> None:
     assert (measured["predictions"], measured["unknown"]) == (7, 1)
 
 
+@pytest.mark.slow
 def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -> None:
     words = [text.split() for text in TEXTS[:3]]
     tags = [["DET" if word in ("the", "a") else "OTHER" for word in row] for row in words]

@@ -65,6 +65,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return request.param, folder
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("kind", TRAINED)
 def test_each_kind_learns_and_the_folder_is_the_best_model(tmp_path: Path, kind: str) -> None:
     ours, pairs = KINDS[kind]
@@ -185,6 +186,7 @@ def test_the_task_of_a_model_is_that_of_its_class() -> None:
             task_of(other)
 
 
+@pytest.mark.cases(1, 1)
 def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
     kind, folder = trained
     pairs = KINDS[kind][1]

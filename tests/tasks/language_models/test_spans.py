@@ -79,6 +79,7 @@ def test_its_card(trained: tuple[str, Path]) -> None:
     assert "15 % of the tokens of each text left out, in spans of 3 on average" in card.text
 
 
+@pytest.mark.cases(1, 2)
 @torch.no_grad()
 @pytest.mark.parametrize("kind", MODELS)
 def test_measures_equal_their_definition(kind: str) -> None:

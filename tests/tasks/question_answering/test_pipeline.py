@@ -147,6 +147,7 @@ def test_probabilities_of_one_window_sum_to_one(answer: Any) -> None:
 # Batches and inputs
 
 
+@pytest.mark.cases(3, 5)
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2", "ours"])
 def test_batches_give_what_single_windows_give(kind: str, side: str) -> None:

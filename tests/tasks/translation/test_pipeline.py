@@ -35,6 +35,7 @@ def translator(folder: Path) -> Any:
     return pipeline(NAME, model=str(folder))
 
 
+@pytest.mark.cases(1, 2)
 def test_it_is_what_generate_gives_for_one_text_alone(translator: Any) -> None:
     """Of the model, one by one, without padding; so batches change nothing, of greedy search and of beams."""
     model, tokenizer = translator.model, translator.tokenizer
@@ -63,6 +64,7 @@ def test_several_translations_are_the_best_ones_in_order(translator: Any) -> Non
         assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.cases(1, 2)
 def test_inputs(translator: Any) -> None:
     one = translator(SOURCES[0], num_beams=1)
     assert translator([SOURCES[0]], num_beams=1) == [one]
@@ -80,6 +82,7 @@ def test_inputs(translator: Any) -> None:
         translator("a", batch_size=0)
 
 
+@pytest.mark.cases(1, 2)
 def test_data_sets_and_streams(translator: Any) -> None:
     """KeyDataset, the form that transformers' documentation recommends, was "a text or several, not KeyDataset"."""
     options = {"num_beams": 1, "max_new_tokens": 4}

@@ -117,6 +117,7 @@ def test_a_run_on_the_grammar_is_measured_on_its_validation_pairs(
     assert train_and_test(TASK, recipe).training.metric_name == "bleu"
 
 
+@pytest.mark.slow
 def test_bleu_is_left_out_where_no_reference_has_four_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is 0 / 0 for translations that are all right, which sacrebleu gives as 0; chrF decides in its place."""
     assert sacrebleu.corpus_bleu(TARGETS[1:3], [TARGETS[1:3]]).score == 0
@@ -238,6 +239,7 @@ def test_the_smoothed_loss_is_the_models_own_where_nothing_is_smoothed(tmp_path:
         torch.testing.assert_close(*losses)
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.slow
 @pytest.mark.parametrize("cross_attention", ["target_query", "source_query_key"])
 @pytest.mark.parametrize("position_encoding", ["sinusoidal", "learned"])
@@ -287,6 +289,7 @@ def test_a_run_is_not_resumed_with_another_target_vocabulary(tmp_path: Path) -> 
         TASK.train(TASK.model(recipe, pair, data), others, data, None, recipe, resume=True, quiet=True)
 
 
+@pytest.mark.slow
 def test_averaged_checkpoints_are_kept_where_they_are_best(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     fields: dict[str, Any] = {"validation_rows": [], "average_checkpoints": 3, "save_every": 1, "epochs": 3}

@@ -247,6 +247,7 @@ def test_truncated_and_damaged_gzip_is_refused(tmp_path):
             read_arpa(path)
 
 
+@pytest.mark.slow
 def test_gzip_bombs_are_refused(tmp_path):
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb", compresslevel=9) as bomb:
@@ -357,6 +358,7 @@ def write_large(path: Path, vocabulary: int = 8000, bigrams: int = 100_000, trig
     )
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -85,6 +85,7 @@ def test_any_order(small_parts, order):
     assert_equal(fit(memory=MemoryLimit(engine="duckdb"), order=order), fit(order=order))
 
 
+@pytest.mark.cases(0, 10)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 40))
 def test_any_corpus(small_parts, seed):
@@ -144,6 +145,7 @@ class Killed(BaseException):
     """As SIGKILL: nothing is cleaned up behind it."""
 
 
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize("stage", ["_windows", "_counted", "_numbered", "_tables"])
 def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, stage):
     limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
