@@ -30,6 +30,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import (
+    architecture,
     babylm,
     blimp,
     canaries,
@@ -48,11 +49,11 @@ from hf_lecture_models.lab.claims.claim import find_claim
 PAGES = ["README.md", "benchmarks/README.md", "docs/*.md", "hf_lecture_models/models/*/README.md"]
 FUNCTIONS = (abs, all, dict, int, len, max, min, range, round, sorted, str, sum, log10, mean, pairwise)
 FUNCTIONS += (record, facts, claim, find_claim)
-MODULES = (babylm, blimp, canaries, crows_pairs, fine_tuning, loss_by_distance, prompting, reading_times)
+MODULES = (architecture, babylm, blimp, canaries, crows_pairs, fine_tuning, loss_by_distance, prompting, reading_times)
 MODULES += (sentence_classifiers, tables, wikitext2_table)
 NAMES = {one.__name__.rpartition(".")[2]: one for one in (*FUNCTIONS, *MODULES)}
 
-TABLE = re.compile(r"^<!--= (?P<source>[^\n]*?) -->\n(?P<body>.*?)\n<!--/-->$", re.DOTALL | re.MULTILINE)
+TABLE = re.compile(r"^<!--= (?P<source>[^\n]*?) -->\n(?P<body>.*?)^<!--/-->$", re.DOTALL | re.MULTILINE)
 MARK = re.compile(r"(?<=.)<!--(?P<kind>[=?]) (?P<source>[^\n]*?) -->")
 VALUE = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?$")
 FORMAT = re.compile(r":([-+]?,?(?:\.\d+)?[a-z]?)$")
@@ -87,7 +88,7 @@ def table(source: str, body: str) -> str:
     found = evaluate(source)
     if isinstance(found, str):
         return found
-    first, second, *lines = body.split("\n")
+    first, second, *lines = body.splitlines()
     rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
     rows = [old[: len(old) - len(new)] + list(map(str, new)) for old, new in zip(rows, found, strict=True)]
     return "\n".join([first, second, *(f"| {' | '.join(row)} |" for row in rows)])
