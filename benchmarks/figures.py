@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Fill the figures of README, docs and model pages from their records: `python -m benchmarks.figures`.
 
-A document names the source of each figure in a comment behind it, which no reader of the rendered page sees:
+A document names the source of each figure in a comment after it, which no reader of the rendered page sees:
 
     perplexity 143.9<!--= record("recurrent_wikitext2", "test", "word_perplexity"):.1f -->
 
@@ -14,8 +14,8 @@ the table's head stays as it is, unless the function returns the whole table:
     | words | 64.2 |
     <!--/-->
 
-`<!--? EXPRESSION -->` behind a sentence must be true: the sentence says the same in words. A comment without either
-sign behind a figure is the reason why it has no record: `2,210<!-- rows of the file -->`.
+`<!--? EXPRESSION -->` after a sentence must be true: the sentence says the same in words. A comment without either
+sign after a figure is the reason why it has no record: `2,210<!-- rows of the file -->`.
 """
 
 import argparse

@@ -41,12 +41,6 @@ def quickstart() -> Rows:
     ]
 
 
-def reading_path() -> Rows:
-    flows = ("language_model", "loss", "classifier", "translation", "n_gram", "n_gram_logits")
-    counts = ("files", "functions", "lines", "lines of docstrings")
-    return [[f"{record('reading_path', flow, count):,}" for count in counts] for flow in flows]
-
-
 KINDS_OF_ADAPTATION = ("", "Unigram", "Continuous", "Dynamic", "Dynamic+Unigram")
 
 
@@ -142,24 +136,9 @@ def kinds_of_neighbours() -> Rows:
     return [[band, *(f"{100 * one[band][share]:.0f} %" for share in shares for one in columns)] for band in chance]
 
 
-def models_of_neighbours() -> Rows:
-    models = [record("feed_forward_neighbours", "models", name) for name in ("free", "equal", "one vector", "tied")]
-    return [[f"{one['validation_perplexity']:.1f}" for one in models], [f"{one['parameters']:,}" for one in models]]
-
-
 def sweep_of_positions(norm: str, kind: str, rate: float) -> str:
     run = record("position_sweep", "runs", {"norm": norm, "kind": kind, "learning_rate": rate})
     return f"{run['validation_loss']:.3f}" + (", diverged" if run["diverged"] else "")
-
-
-def kinds_of_positions() -> Rows:
-    kinds = ("sinusoidal", "learned", "relative", "alibi", "none")
-    return [[sweep_of_positions(norm, kind, 0.001) for kind in kinds] for norm in ("pre", "post")]
-
-
-def rates_of_positions() -> Rows:
-    rates = (0.0003, 0.001, 0.003, 0.01, 0.03)
-    return [[sweep_of_positions(norm, "sinusoidal", rate) for rate in rates] for norm in ("pre", "post")]
 
 
 def extrapolation() -> Rows:
@@ -263,12 +242,6 @@ def word_vectors() -> Rows:
     ]
 
 
-def word_vector_inputs() -> Rows:
-    return [
-        [reader, *map(with_error, cells["rows"].values())] for reader, cells in record("word_vector_inputs").items()
-    ]
-
-
 def elmo() -> Rows:
     found = []
     for data in ("ewt", "wnut17"):
@@ -276,12 +249,6 @@ def elmo() -> Rows:
         mix = cells(with_it["runs"][0], "{s[0]:.2f}, {s[1]:.2f}, {s[2]:.2f} | {gamma:.2f}")
         found.append([percent(without), percent(with_it), *mix])
     return found
-
-
-def captions() -> Rows:
-    """Percent of the captions that are right."""
-    names = ("exact", "class", "brightness", "half", "shuffled_exact", "chance_exact")
-    return [[f"{100 * facts('image_captioning_fashion_mnist', 'results', f'{name}_match'):.1f}"] for name in names]
 
 
 def errors_of_neighbours(first: int, end: int | None = None) -> list[float]:
@@ -314,11 +281,6 @@ def parameters(kind: str, length: int, **fields: Any) -> int:
     return model.num_parameters() - vectors
 
 
-def padded_networks() -> Rows:
-    kinds = ("padded", "layer per input")
-    return [[f"{parameters(kind, length, embedding_size=64):,}" for kind in kinds] for length in (10, 60, 500)]
-
-
 def smoothing() -> Rows:
     """Test perplexity by order; of additive smoothing the best of four, which is not that of one."""
     names = ("add_alpha", "jelinek_mercer", "absolute_discounting", "good_turing", "katz", "kneser_ney")
@@ -344,7 +306,7 @@ def large_corpora() -> Rows:
 
 
 def filtered(which: str) -> Rows:
-    """What a filter keeps: "kept" of each kind of text, or "kept_by_length"."""
+    """The shares that a filter keeps, by kind of text ("kept") or "kept_by_length"."""
     return [
         [name, title, *(f"{100 * share:.0f} %" for share in record("perplexity_filter", unit, measure, which, "*"))]
         for unit, name in FILTERS.items()
@@ -370,17 +332,6 @@ def quantised_ngrams() -> Rows:
         distance = row.get("largest_deviation_of_sums")
         found.append([f"{row['mib']:.1f}", f"{row['perplexity']:.2f}", "" if distance is None else f"{distance:.3f}"])
     return found
-
-
-def kenlm_files() -> Rows:
-    sizes = "{file_mib:.1f} | {load_cpu_s:.1f} | {peak_mib:.0f} | {kept_mib:.0f}"
-    rows = record("kenlm_files", "files").items()
-    return [[name, *cells(row, f"{sizes} | {{speed_ratio:.2f}} | {{largest_difference:.0e}}")] for name, row in rows]
-
-
-def memories() -> Rows:
-    rows = record("transformer_xl", "perplexity").items()
-    return [[memory, *cells(row, "{perplexity:.1f} | {cpu_seconds_per_1000:.2f}")] for memory, row in rows]
 
 
 def gradient_flow() -> Rows:
@@ -438,11 +389,6 @@ def other_recall() -> Rows:
         steps = [str(run["breakthrough"] or "-") for run in (pairs, copying)]
         found.append([*shares[:2], steps[0], shares[2], steps[1], *(lists or "-")])
     return found
-
-
-def recall_by_memory() -> Rows:
-    (run,) = recall_runs("associative_recall", "transformer_xl")
-    return [[rounded_percent([share]) for share in run["segments"].values()]]
 
 
 def attention_cost(part: str) -> Rows:

@@ -50,7 +50,7 @@ def test_figures_are_those_of_their_records(document: Path) -> None:
 def test_every_figure_has_a_source(document: Path) -> None:
     text = without_sources(document.read_text(encoding="utf-8"))
     left = [text[max(0, match.start() - 60) : match.end() + 30] for match in FIGURE.finditer(text)]
-    assert not left, "no comment behind these figures:\n" + "\n".join(left)
+    assert not left, "no comment after these figures:\n" + "\n".join(left)
 
 
 def test_another_figure_is_filled_in() -> None:
