@@ -121,7 +121,7 @@ def _level(name: str) -> int | None:
     return next((level for level, names in enumerate(LEVELS) if name in names), None)
 
 
-def test_the_rooms_are_the_known_ones():
+def test_the_folders_are_the_known_ones():
     files = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert files == {"version", "loading"}
@@ -151,7 +151,7 @@ def test_imports_point_one_way():
 
 
 def test_nothing_below_the_lab_knows_it():
-    """Not by an import and not by its name; `hf_lecture_cli.py` finds the verbs of both rooms."""
+    """Not by an import and not by its name; `hf_lecture_cli.py` finds the verbs of both."""
     others = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "lab"]
     assert len(others) > 100
     named = [path for path in others if re.search(r"\blab\b", path.read_text(encoding="utf-8"))]

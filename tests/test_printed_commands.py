@@ -364,7 +364,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
-        "my.py": (ROOT / "hf_lecture_models" / "exercises" / "adapter.py").read_text(encoding="utf-8"),
+        "my.py": (ROOT / "hf_lecture_models" / "lab" / "exercises" / "adapter.py").read_text(encoding="utf-8"),
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
