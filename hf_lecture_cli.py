@@ -2,8 +2,9 @@
 """The command line of `hf-lecture`: its verbs, their options, and what is refused before anything runs.
 
 This file is outside the package, because importing the package imports torch and transformers, which takes seconds.
-Help, shell completion and refusals need neither. After a command line is understood, `_run` imports
-`hf_lecture_models/cli/VERB.py` and calls its `run`.
+Help, shell completion and refusals need neither. Here alone stand the names, types, defaults and help of the options.
+After a command line is understood, `_run` imports the file of the verb and calls its `run`, whose parameters are the
+options that it reads.
 """
 
 try:
@@ -21,6 +22,8 @@ try:
 except KeyboardInterrupt:  # before `main` begins, nothing else catches it
     raise SystemExit(130) from None
 
+# The default of what may be repeated: nothing.
+_NONE: list[str] = []
 # The demo's page has a column for each model.
 _MOST_MODELS = 8
 
@@ -64,14 +67,16 @@ def _exit_at_once(number: int, _: Any) -> None:
     os._exit(128 + number)
 
 
-def _run(verb: str, file: str | None = None, /, **options: Any) -> None:
-    """Call `run(**options)` of `hf_lecture_models/cli/FILE.py`; the file is named after the verb unless given."""
+def _run(verb: str, module: str, options: dict[str, Any]) -> None:
+    """Call `run` of `hf_lecture_models.MODULE` with those of the options that are its parameters."""
     _import_package()
     from hf_lecture_models.cli.app import run_verb
     from hf_lecture_models.loading import be_quiet
 
     be_quiet()
-    run_verb(verb, file or verb, options)
+    run_verb(
+        verb, module, {name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()}
+    )
 
 
 def _import_package() -> None:
@@ -92,14 +97,14 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-def _refuse_unreadable_files(context: typer.Context, files: list[str] | None) -> list[str]:
+def _refuse_unreadable_files(context: typer.Context, files: list[str]) -> list[str]:
     """Return the files, or end with status 1 where one of them cannot be read; `-` is standard input."""
-    problems = (_problem_of(file, context.info_name) for file in files or () if file != "-")
+    problems = (_problem_of(file, context.info_name) for file in files if file != "-")
     problem = next(filter(None, problems), None)
     if problem is not None and not context.resilient_parsing:  # which is shell completion
         print(f"hf-lecture {context.info_name}: {problem}", file=sys.stderr)
         raise typer.Exit(1)
-    return files or []
+    return files or ([] if context.info_name == "generate" else ["-"])
 
 
 def _problem_of(file: str, verb: str | None) -> str | None:
@@ -113,7 +118,7 @@ def _problem_of(file: str, verb: str | None) -> str | None:
 
 
 def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path | None:
-    _refuse_unreadable_files(context, [str(file)] if file else None)
+    _refuse_unreadable_files(context, [str(file)] if file else [])
     return file
 
 
@@ -164,17 +169,17 @@ Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", 
 
 Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
-    list[str] | None,
+    list[str],
     typer.Argument(
         help="Text files (.gz too); none, or -, is standard input.", metavar="FILE", callback=_refuse_unreadable_files
     ),
 ]
 Tables = Annotated[
-    list[str] | None,
+    list[str],
     typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
 ]
 Inputs = Annotated[
-    list[str] | None,
+    list[str],
     typer.Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
@@ -202,7 +207,7 @@ SentencePiece = Annotated[
     ),
 ]
 CorpusFiles = Annotated[
-    list[str] | None,
+    list[str],
     typer.Argument(
         help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
         "standard input.",
@@ -235,8 +240,11 @@ TextFormOption = Annotated[
 ]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
-    list[str] | None,
-    typer.Option(help="A file for this part; may be repeated. Without it, lines of FILE are held out.", metavar="FILE"),
+    list[str],
+    typer.Option(
+        help="A file for this part; may be repeated. Without it, lines of FILE are held out.",
+        metavar="FILE",
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
 CacheWeight = Annotated[
@@ -254,7 +262,8 @@ DynamicEvaluationRate = Annotated[
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
 Prompts = Annotated[
-    list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
+    list[str],
+    typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated."),
 ]
 MaxNewTokens = Annotated[
     int | None,
@@ -300,7 +309,8 @@ Picture = Annotated[
     typer.Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
 ]
 Beside = Annotated[
-    list[str] | None, typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")
+    list[str],
+    typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL"),
 ]
 PromptTaskName = Annotated[
     PromptTask | None,
@@ -310,7 +320,7 @@ PromptTemplateFile = Annotated[
     Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
 ]
 PromptRows = Annotated[
-    list[str] | None,
+    list[str],
     typer.Option(
         help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
         "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
@@ -318,7 +328,7 @@ PromptRows = Annotated[
     ),
 ]
 ShotRows = Annotated[
-    list[str] | None,
+    list[str],
     typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
 ]
 Shots = Annotated[
@@ -364,15 +374,15 @@ def quickstart(
     They are two n-grams, a feed-forward and a recurrent network, an LSTM and a Transformer. It works offline and
     takes a few minutes.
     """
-    _run("quickstart", output=output, tiny=tiny, seed=seed)
+    _run("quickstart", "lab.verbs.quickstart", locals())
 
 
 @app.command(short_help="Train and compare the models on your own text.")
 def ladder(
     files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: OutputFolder = Path("ladder"),
-    validation: HeldOut = None,
-    test: HeldOut = None,
+    validation: HeldOut = _NONE,
+    test: HeldOut = _NONE,
     tokenizer: Annotated[
         TokenKind | None,
         typer.Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
@@ -398,15 +408,13 @@ def ladder(
 
     If it is interrupted, the same command goes on after the models that are finished.
     """
-    data = {"files": files, "validation": validation or (), "test": test or ()}
-    tokens = {"tokenizer": tokenizer and tokenizer.value, "vocab_size": vocab_size, "min_count": min_count}
-    _run("ladder", **data, **tokens, minutes=minutes, tiny=tiny, seed=seed, output=output)
+    _run("ladder", "lab.verbs.ladder", locals())
 
 
 @app.command(short_help="Log-probability of each line, perplexity of all lines.")
 def score(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     probability: WhichProbability = Probability.terminated,
     tokens: Tokens = False,
     stream: Annotated[
@@ -432,24 +440,21 @@ def score(
     A blank line is an empty text. The summary goes to standard error, with --json into a last line {"summary": ...}.
     With --stream nothing is printed before the last line is read.
     """
-    adaptation = {"cache": cache, "continuous_cache": continuous_cache, "dynamic_evaluation": dynamic_evaluation}
-    if not stream and set(adaptation.values()) != {None}:
+    is_adapted = (cache, continuous_cache, dynamic_evaluation) != (None, None, None)
+    if is_adapted and not stream:
         raise typer.BadParameter("a cache and dynamic evaluation follow lines that come after each other: add --stream")
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
     if segmentations is Segmentations.marginal and (stream or tokens or sentencepiece):
         raise typer.BadParameter("--segmentations marginal goes with neither --stream nor --tokens nor --sentencepiece")
-    options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
-    options |= {"batch_size": batch_size, "segmentations": segmentations.value}
-    options["adaptation"] = {**adaptation, "window": cache_window}
-    options["sentencepiece"] = sentencepiece and str(sentencepiece)
-    _run("score", name=model, files=files or ["-"], stream=stream, **options)
+    is_plain = segmentations is Segmentations.best and not is_adapted
+    _run("score", "cli.score" if is_plain else "lab.verbs.score", locals())
 
 
 @app.command("filter", short_help="Keep the texts of a corpus that a model finds probable.")
 def filter_texts(
-    model: Model,
-    files: CorpusFiles = None,
+    name: Model,
+    files: CorpusFiles = _NONE,
     keep: Keep = None,
     max_perplexity: MaxPerplexity = None,
     min_perplexity: MinPerplexity = None,
@@ -467,28 +472,23 @@ def filter_texts(
     Blank texts and texts of probability 0 are never kept. A summary goes to standard error. With --keep the input is
     read twice; standard input is copied to a temporary file.
     """
-    limits = {"most": max_perplexity, "least": min_perplexity}
-    if (keep is None) == (limits == {"most": None, "least": None}):
+    if (keep is None) == (max_perplexity is None and min_perplexity is None):
         raise typer.BadParameter("give either --keep FRACTION, or --max-perplexity, --min-perplexity or both")
     if keep is not None and not 0 < keep <= 1:
         raise typer.BadParameter(f"--keep is {keep}; it must be above 0 and at most 1")
-    if (files or []).count("-") > 1:
+    if (files).count("-") > 1:
         raise typer.BadParameter("standard input can be read only once: name - once")
-    rows = {"column": text_column, "as_json": jsonl, "split": split}
-    options: dict[str, Any] = {"keep": keep, "limits": limits, "measure": measure.value, "batch_size": batch_size}
-    options |= {"output": output and str(output), "scores": scores and str(scores)}
-    options["sentencepiece"] = sentencepiece and str(sentencepiece)
-    _run("filter", name=model, files=files or ["-"], rows=rows, **options)
+    _run("filter", "lab.verbs.filter", locals())
 
 
 @app.command("surprisal", short_help="Bits of each word, as CSV.")
 def surprisal_of_words(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     beside: Annotated[
-        list[str] | None,
+        list[str],
         typer.Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL"),
-    ] = None,
+    ] = _NONE,
     stream: Annotated[
         bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
@@ -508,14 +508,13 @@ def surprisal_of_words(
     input is read in windows that overlap by half, which the sums say. With --stream nothing is printed before the last
     line is read.
     """
-    which = {"beside": beside or [], "stream": stream, "json": json, "batch_size": batch_size}
-    _run("surprisal", name=model, files=files or ["-"], **which)
+    _run("surprisal", "lab.verbs.surprisal", locals())
 
 
 @app.command(short_help="Order sentences by probability.")
 def rank(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     scores: Annotated[
         bool, typer.Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
     ] = False,
@@ -537,23 +536,21 @@ def rank(
 
     With --scores the groups are n-best lists, for example of a speech recogniser, to be rescored.
     """
-    options: dict[str, Any] = {"name": model, "files": files or ["-"], "probability": probability.value}
-    options |= {"tokens": tokens, "json": json, "batch_size": batch_size}
     if not scores:
         if (weight, length_bonus, references) != (None, 0.0, None):
             raise typer.BadParameter("--weight, --length-bonus and --references need --scores")
-        return _run("rank", **options)
+        return _run("rank", "cli.rank", locals())
     if weight is None and references is None:
         raise typer.BadParameter("--scores needs --weight, or --references to find the best one")
-    _run("rank", "nbest", **options, references=references, weight=weight, length_bonus=length_bonus)
+    _run("rank", "lab.verbs.nbest", locals())
 
 
 @app.command(short_help="Continue prompts, or suggest next words as you type.")
 def generate(
     context: typer.Context,
-    model: Model,
-    files: Files = None,
-    prompt: Prompts = None,
+    name: Model,
+    files: Files = _NONE,
+    prompts: Prompts = _NONE,
     max_new_tokens: MaxNewTokens = None,
     sample: Annotated[bool, typer.Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
     temperature: Temperature = 1.0,
@@ -570,7 +567,8 @@ def generate(
 ) -> None:
     """Continue each --prompt, or each line of files or of standard input. An empty prompt starts a new text."""
     if interactive:
-        return _run("generate", "autocomplete", name=model, number=_number_of_words(context, number))
+        number = _number_of_words(context, number)
+        return _run("generate", "cli.autocomplete", locals())
     options: dict[str, Any] = {"num_beams": beams, "num_return_sequences": number}
     if sample:
         options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -580,15 +578,13 @@ def generate(
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     if (fuse is None) != (fuse_weight is None):
         raise typer.BadParameter("--fuse MODEL and --fuse-weight NUMBER go together, for example --fuse-weight 0.3")
-    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "max_new_tokens": max_new_tokens}
-    fused = None if fuse is None else (fuse, fuse_weight)
-    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json, batch_size=batch_size)
+    _run("generate", "cli.generate", locals())
 
 
 def _number_of_words(context: typer.Context, number: int) -> int:
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    if given - {"model", "interactive", "number"}:
+    if given - {"name", "interactive", "number"}:
         raise typer.BadParameter("--interactive goes with --number alone")
     return number if "number" in given else 5
 
@@ -599,8 +595,8 @@ def _number_of_words(context: typer.Context, number: int) -> int:
 )
 def predict(
     context: typer.Context,
-    model: Model,
-    files: Inputs = None,
+    name: Model,
+    files: Inputs = _NONE,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
@@ -623,10 +619,9 @@ def predict(
     .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN
     NAME names another column.
     """
-    paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
-    options |= {"files": _refuse_unreadable_files(context, paths) or ["-"], "fields": fields}
-    _run("predict", name=model, json=json, batch_size=batch_size, **options)
+    files, fields = _split_data_options(files)
+    files = _refuse_unreadable_files(context, files)
+    _run("predict", "cli.predict", locals())
 
 
 @app.command(
@@ -635,8 +630,8 @@ def predict(
 )
 def translate(
     context: typer.Context,
-    model: Model,
-    files: Tables = None,
+    name: Model,
+    files: Tables = _NONE,
     beams: Beams = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
@@ -660,14 +655,14 @@ def translate(
     An empty line gives as many empty lines as other lines have translations, so that both sides stay aligned. Files
     named .csv, .tsv, .json, .jsonl or .parquet are tables; --columns.source NAME names the column to translate.
     """
-    paths, fields = _split_data_options(files or [])
+    files, fields = _split_data_options(files)
     if number > 1 and number > (beams or 1):
         raise typer.BadParameter(f"--number {number} needs --beams {number} at least")
     given = {"num_beams": beams, "length_penalty": length_penalty, "max_new_tokens": max_new_tokens}
     options = {name: value for name, value in {**given, "max_length": max_length}.items() if value is not None}
     options |= {"num_return_sequences": number} if number > 1 else {}
-    names = _refuse_unreadable_files(context, paths) or ["-"]
-    _run("translate", name=model, files=names, options=options, json=json, batch_size=batch_size, fields=fields)
+    files = _refuse_unreadable_files(context, files)
+    _run("translate", "cli.translate", locals())
 
 
 @app.command(
@@ -675,7 +670,7 @@ def translate(
     context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
 )
 def evaluate(
-    model: Model,
+    name: Model,
     task: Annotated[
         str,
         typer.Argument(
@@ -685,13 +680,13 @@ def evaluate(
         ),
     ],
     files: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             help="Files of the benchmark, or files with the columns of the recipe that trained the model; relative to "
             "this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
             metavar="FILE",
         ),
-    ] = None,
+    ] = _NONE,
     split: Annotated[
         str | None, typer.Option(help="Split of the data on the Hub; by default those for validation.")
     ] = None,
@@ -706,10 +701,8 @@ def evaluate(
     names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
     tags|entities.
     """
-    paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields}
-    options |= {"json": json, "store": store, "output": output}
-    _run("evaluate", name=model, task=task, files=paths, **options)
+    files, fields = _split_data_options(files)
+    _run("evaluate", "cli.evaluate", locals())
 
 
 def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -734,7 +727,7 @@ def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
 
 @app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")
 def blimp(
-    model: Model,
+    name: Model,
     data: Annotated[
         Path | None, typer.Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
     ] = None,
@@ -750,17 +743,16 @@ def blimp(
 
     If it is interrupted, the same command goes on after the paradigms that are finished.
     """
-    options = {"text_form": text_form.value, "probability": probability.value, "json": json, "batch_size": batch_size}
-    _run("blimp", name=model, data=data, output=output, **options)
+    _run("blimp", "lab.verbs.blimp", locals())
 
 
 @app.command(short_help="Prompts: how often the answer that a model finds best is right.")
 def prompt(
-    model: Model,
+    name: Model,
     task: PromptTaskName = None,
     template: PromptTemplateFile = None,
-    data: PromptRows = None,
-    shots_data: ShotRows = None,
+    data: PromptRows = _NONE,
+    shots_data: ShotRows = _NONE,
     shots: Shots = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed from which examples are drawn.")] = 0,
     text_form: TextFormOption = TextForm.plain,
@@ -781,17 +773,13 @@ def prompt(
     """
     if (task is None) == (template is None):
         raise typer.BadParameter("give a TASK, or --template with a file of your own")
-    fields: dict[str, Any] = {"task": task and task.value, "template": str(template or "")}
-    fields |= {"data": data or [], "shots_data": shots_data or [], "shots": shots or None, "unigram": unigram or ""}
-    fields |= {"seed": seed, "text_form": text_form.value, "generate": generate, "batch_size": batch_size}
-    fields["output_dir"] = str(output or "")
-    _run("prompt", name=model, fields=fields, json=json)
+    _run("prompt", "lab.verbs.prompt", locals())
 
 
 @app.command(short_help="Words with the most similar embeddings.")
 @see.command(short_help="Words with the most similar embeddings.")
 def neighbours(
-    model: Model,
+    name: Model,
     words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
     number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
     output_embeddings: Annotated[
@@ -819,18 +807,16 @@ def neighbours(
     json: Json = False,
 ) -> None:
     """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
-    options = {"k": number, "which": "output" if output_embeddings else "input", "metric": metric.value}
-    options |= {"mean_of_pieces": mean_of_pieces, "analogy": analogy}
     if analogy and (metric is not Metric.cosine or mean_of_pieces or output is not None):
         raise typer.BadParameter(
             "--analogy compares whole words by the cosine and draws nothing; leave the other options out"
         )
-    _run("neighbours", name=model, words=words, options=options, output=output, json=json)
+    _run("neighbours", "lab.verbs.neighbours", locals())
 
 
 @see.command(short_help="How much each token attends to each.")
 def attention(
-    model: Model,
+    name: Model,
     text: Text,
     pair: Annotated[
         str | None, typer.Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
@@ -851,13 +837,12 @@ def attention(
         raise typer.BadParameter("--all goes with neither --head nor --word")
     if all_heads and output is None and not json:
         raise typer.BadParameter("--all needs --output PICTURE.svg or --json")
-    which = {"layer": layer, "head": head, "all_heads": all_heads, "word": word}
-    _run("see attention", "see_attention", name=model, text=text, pair=pair, **which, output=output, json=json)
+    _run("see attention", "cli.see_attention", locals())
 
 
 @see.command(short_help="Which words of the source each word of a translation attends to.")
 def alignment(
-    model: Model,
+    name: Model,
     text: Annotated[
         str | None, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
     ] = None,
@@ -885,16 +870,15 @@ def alignment(
         raise typer.BadParameter("--head belongs to a layer: name --layer too")
     if target is not None and beams is not None:
         raise typer.BadParameter("--beams search a translation; --target gives it: leave one out")
-    which = {"target": target, "beams": beams, "layer": layer, "head": head}
-    _run("see alignment", "see_alignment", name=model, text=text, image=image, **which, output=output, json=json)
+    _run("see alignment", "cli.see_alignment", locals())
 
 
 @see.command(short_help="How much the last state depends on each word, by distance.")
 def gradients(
-    model: Model,
+    name: Model,
     text: Text,
-    beside: Beside = None,
-    untrained: Annotated[
+    beside: Beside = _NONE,
+    with_untrained: Annotated[
         bool, typer.Option("--untrained", help="Also show each model before training, with new random weights.")
     ] = False,
     output: Picture = None,
@@ -904,26 +888,26 @@ def gradients(
 
     For recurrent networks, also print the singular values of one step's Jacobian; below 1 they make gradients vanish.
     """
-    which = {"beside": beside or [], "with_untrained": untrained}
-    _run("see gradients", "see_gradients", name=model, text=text, **which, output=output, json=json)
+    _run("see gradients", "cli.see_gradients", locals())
 
 
 @see.command(short_help="How a text is split into tokens: merges, longest matches, or the best segmentations.")
-def segmentation(model: Model, text: Text, output: Picture = None, json: Json = False) -> None:
+def segmentation(name: Model, text: Text, output: Picture = None, json: Json = False) -> None:
     """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens.
 
     For a unigram tokenizer, print the most probable segmentations of each word with their shares, the best one last.
     """
-    _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
+    _run("see segmentation", "cli.see_segmentation", locals())
 
 
 @see.command(short_help="How an n-gram model moves probability to unseen words.")
 def smoothing(
-    model: Model,
+    name: Model,
     words: Annotated[
-        list[str] | None, typer.Argument(help="The last words of a context; none: no context.", metavar="WORD")
-    ] = None,
-    beside: Beside = None,
+        list[str],
+        typer.Argument(help="The last words of a context; none: no context.", metavar="WORD"),
+    ] = _NONE,
+    beside: Beside = _NONE,
     number: Annotated[int, typer.Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
     output: Picture = None,
     json: Json = False,
@@ -932,8 +916,7 @@ def smoothing(
 
     Relative frequencies would give all of it to the first group.
     """
-    which = {"words": words or [], "beside": beside or [], "number": number}
-    _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
+    _run("see smoothing", "cli.see_smoothing", locals())
 
 
 @see.command(short_help="Loss and measures of a training run, step by step.")
@@ -943,12 +926,12 @@ def learning(
     json: Json = False,
 ) -> None:
     """Print the loss and the measure that chose the weights, by optimizer steps; draw the learning curve."""
-    _run("see learning", "see_learning", folder=folder, output=output, json=json)
+    _run("see learning", "cli.see_learning", locals())
 
 
 @see.command(short_help="What a model of pen strokes draws.")
 def strokes(
-    model: Model,
+    name: Model,
     number: Annotated[int, typer.Option("--number", "-k", min=1, help="Drawings.")] = 20,
     points: Annotated[int, typer.Option(min=1, help="Points of each drawing.")] = 30,
     temperature: Annotated[
@@ -959,25 +942,24 @@ def strokes(
     json: Json = False,
 ) -> None:
     """Print drawings of a model of points, each a line [[dx, dy, pen], ...]; draw them side by side."""
-    which = {"number": number, "points": points, "temperature": temperature, "seed": seed}
-    _run("see strokes", "see_strokes", name=model, **which, output=output, json=json)
+    _run("see strokes", "cli.see_strokes", locals())
 
 
 @see.command(short_help="Where a model of pen strokes expects the next point.")
 def density(
-    model: Model,
+    name: Model,
     file: Annotated[str, typer.Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
     row: Annotated[int, typer.Option(min=1, help="Which sequence of the file.")] = 1,
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print the mixture of Gaussians of the point after a sequence; draw where each of its points was expected."""
-    _run("see density", "see_density", name=model, file=file, row=row, output=output, json=json)
+    _run("see density", "cli.see_density", locals())
 
 
 @see.command(short_help="Bits of each word under one model or several.")
 def surprisal(
-    model: Model,
+    name: Model,
     text: Annotated[
         str | None,
         typer.Argument(
@@ -986,14 +968,14 @@ def surprisal(
             callback=_refuse_blank_text,
         ),
     ] = None,
-    beside: Beside = None,
+    beside: Beside = _NONE,
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print -log2 P of each word under each model, given the words before it; for BERT, given all other words."""
     if text is None and output is not None:
         raise typer.BadParameter("--output draws one TEXT; give it")
-    _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
+    _run("see surprisal", "cli.see_surprisal", locals())
 
 
 @app.command(short_help="Functions of the lectures to write yourself, and their check.")
@@ -1018,7 +1000,7 @@ def exercise(
     It is compared with the package's own code on fixed inputs, in values and gradients. The status is 0 if it is right,
     and 1 if not; a typical mistake gets a hint. Your file is run: use only files that you trust.
     """
-    _run("exercise", name=name, file=file)
+    _run("exercise", "lab.verbs.exercise", locals())
 
 
 @app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")
@@ -1041,19 +1023,19 @@ def convert(
     ],
 ) -> None:
     """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
-    _run("convert", source=source, target=target)
+    _run("convert", "cli.convert", locals())
 
 
 @app.command(short_help="Serve a web page with a tab for all that the models do.")
 def demo(
-    models: Annotated[
-        list[str] | None,
+    names: Annotated[
+        list[str],
         typer.Argument(
             help="Folders, names on the Hub, or ARPA files; several to compare; none: small ones, trained once.",
             metavar="MODEL",
             show_default=False,
         ),
-    ] = None,
+    ] = _NONE,
     host: Annotated[
         str,
         typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it."),
@@ -1064,15 +1046,14 @@ def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
     """Serve a web page with tabs by what the models do: classify, tag, answer, continue, rank, ... Ctrl-C ends it."""
-    names = models or []
     if len(names) > _MOST_MODELS:
         raise typer.BadParameter(f"there are {len(names)} models; the page takes at most {_MOST_MODELS}")
-    _run("demo", names=names, host=host, port=port, browser=browser)
+    _run("demo", "lab.verbs.demo", locals())
 
 
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
-    model: Model,
+    name: Model,
     repo: Annotated[str, typer.Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
     all: Annotated[
         bool, typer.Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
@@ -1102,13 +1083,9 @@ def publish(
 
     Before that, log in with `hf auth login`, or set HF_TOKEN. A second run uploads only the differences.
     """
-    options = {"licence": licence, "private": private, "revision": revision, "dry_run": dry_run}
-    if all:
-        if evaluate is not None:
-            raise typer.BadParameter("--evaluate measures one model; leave --all or --evaluate out")
-        _run("publish", "publish_all", folder=Path(model), namespace=repo, title=collection, **options)
-    else:
-        _run("publish", name=model, repo=repo, evaluate=evaluate, **options)
+    if all and evaluate is not None:
+        raise typer.BadParameter("--evaluate measures one model; leave --all or --evaluate out")
+    _run("publish", "cli.publish_all" if all else "cli.publish", locals())
 
 
 @app.command(short_help="What the lectures assert, and whether it is so.")
@@ -1122,7 +1099,7 @@ def claim(
     The verdict is that of an experiment on real data, which is recorded (docs/claims.md). The small experiment takes
     two minutes at most and decides nothing.
     """
-    _run("claim", name=name)
+    _run("claim", "lab.verbs.claim", locals())
 
 
 @app.command(
@@ -1131,13 +1108,13 @@ def claim(
 )
 def train(
     arguments: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             help="A recipe's name or file, or a task and its options; then --name value for each field to change. "
             "Without arguments, recipes and tasks are listed. TASK --help lists the task's fields.",
             metavar="RECIPE|TASK ...",
         ),
-    ] = None,
+    ] = _NONE,
 ) -> None:
     """Train a model by one of the package's recipes, by your own, or by options alone, as the scripts of training/ do.
 
@@ -1145,7 +1122,7 @@ def train(
     """
     from hf_lecture_models.cli.train import run_training
 
-    run_training(arguments or [])
+    run_training(arguments)
 
 
 @app.command(

@@ -31,7 +31,7 @@ from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 
 OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")
 
@@ -48,7 +48,7 @@ class NGramRecipe(TextsRecipe):
     prune: list[int] | None = setting(None, "per order, leave out n-grams that occur at most so often")
     classes: int = setting(0, "number of classes of words, learnt from the texts, whose n-grams are counted; 0: words")
     class_file: str = setting("", "count n-grams of the classes in this file, in SRILM's format")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {TYPES}; options of its train()")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {tokenizer_types()}; options of its train()")
 
     memory: str = setting("", "beyond this limit, n-grams are counted on disk; '': no limit, or 2GB if engine is given")
     engine: str = setting("", "the program that counts; '': duckdb beyond the limit", choices=("", "memory", *ENGINES))

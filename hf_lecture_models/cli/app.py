@@ -5,25 +5,34 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any
 
 from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.io.system import is_closed_pipe
 
 
-def run_verb(verb: str, file: str, options: dict[str, Any]) -> None:
-    """Call `run(**options)` of `cli/FILE.py`; errors name the verb.
+def run_verb(verb: str, module: str, options: Mapping[str, Any]) -> None:
+    """Call `run` of `hf_lecture_models.MODULE` with the options that are its parameters; errors name the verb.
 
     Raises:
         SystemExit: the verb failed; the error was printed.
     """
     with plain_errors(verb):
-        run = import_module(f"hf_lecture_models.cli.{file}").run
+        run = import_module(f"hf_lecture_models.{module}").run
         with as_program():
-            run(**options)
+            run(**read_by(run, options))
+
+
+def read_by(run: Callable[..., None], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options that a function names, or all if it takes any."""
+    parameters = signature(run).parameters.values()
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+        return options
+    return {parameter.name: options[parameter.name] for parameter in parameters if parameter.name in options}
 
 
 @contextmanager

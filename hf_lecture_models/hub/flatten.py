@@ -22,6 +22,11 @@ _LOADER_IMPORTS = (
     re.compile(r"^\s*from\s+\.(\S+)\s+import", re.MULTILINE),
 )
 
+TRAVELS_AS = dict.fromkeys(
+    (f"{PACKAGE}.base.guards.configuration", f"{PACKAGE}.base.guards.model"), f"{PACKAGE}.base.travelling_guards"
+)
+"""Modules that stay in the package -> what a published copy has in their place."""
+
 
 def flat_name(module: str) -> str:
     """Return the module's name in the flat folder; a model's own files keep theirs.
@@ -75,11 +80,11 @@ def flatten_source(path: Path) -> tuple[str, list[str]]:
         line = lines[node.lineno - 1].encode()
         head, statement = line[: node.col_offset].decode(), line[node.col_offset :].decode()
         pattern = rf"\Afrom\s+{re.escape(module)}(?=\s+import\b)"
-        rewritten, count = re.subn(pattern, f"from .{flat_name(module)}", statement)
+        rewritten, count = re.subn(pattern, f"from .{flat_name(TRAVELS_AS.get(module, module))}", statement)
         if not count or head.strip():
             raise _refusal(path, node.lineno, "begin the line with `from module import`, in one piece")
         lines[node.lineno - 1] = head + rewritten
-    text, modules = "".join(lines), sorted({module for _, module in imports})
+    text, modules = "".join(lines), sorted({TRAVELS_AS.get(module, module) for _, module in imports})
     _refuse_misreadings(text, set(map(flat_name, modules)), path)
     return text, modules
 

@@ -24,7 +24,7 @@ from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
 
 ATTENTION_INSTANCES = "attention_instances"
-"""The keyword by which a server gives its attention of each layer (`base/serving.py`); it keeps texts apart itself."""
+"""The keyword by which a server gives its attention of each layer (`base/guards`); it keeps texts apart itself."""
 _TEXT_BOUNDS = ("cu_seq_lens_q", "seq_idx")
 _PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.

@@ -13,37 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.ngram_tables import NGramTables, find, where_true
+from hf_lecture_models.layers.ngram_search import find, where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.layers.offloading import method_with_weights
 
 _PAIRS = 1 << 20  # of a context and a word, that are looked up at a time
 # As torch has it, with a sign; products are taken mod 2^64.
 _OF_KEY, _OF_WORD = 8978948897894561157, 17894857484156487943 - 2**64
-
-
-@dataclass
-class HashedNGramTables(NGramTables):
-    """Tables whose keys are hashes: sorted, int64, of either sign; those of order 1 are dense, as in `NGramTables`."""
-
-    hash_numbers: np.ndarray  # (vocab,) int64: i(w); an id that no n-gram has is given a number that none has
-
-    def check(self) -> HashedNGramTables:
-        """Return self, or raise a ValueError that names the damaged table."""
-        numbers = self.hash_numbers
-        if numbers.dtype != np.int64 or len(numbers) != self.vocab_size or not (numbers >= 0).all():
-            raise ValueError("the words' numbers are negative, not int64, or too few; the table is damaged")
-        super().check()
-        return self
-
-    def _check_range(self, n: int, keys: np.ndarray) -> None:
-        pass  # a hash may be any number
 
 
 def extended(keys: Tensor, numbers: Tensor) -> Tensor:
@@ -67,17 +47,6 @@ class HashedNGrams(NGramTrie):
     ) -> None:
         super().__init__(vocab_size, sizes, non_events, bits)
         self.register_buffer("hash_numbers", torch.arange(vocab_size))
-
-    @method_with_weights
-    def tables(self) -> HashedNGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with buffers that are not quantised."""
-        numbers = self.get_buffer("hash_numbers").numpy(force=True)
-        return HashedNGramTables(**vars(super().tables()), hash_numbers=numbers)
-
-    def load_tables(self, tables: NGramTables) -> None:
-        """Take the arrays of ``tables``, a `HashedNGramTables`, as buffers."""
-        super().load_tables(tables)
-        self.register_buffer("hash_numbers", torch.from_numpy(tables.hash_numbers))  # type: ignore[attr-defined]
 
     def _numbers(self, words: Tensor) -> Tensor:
         return self.get_buffer("hash_numbers").index_select(0, words)

@@ -108,7 +108,7 @@ def test_a_signal_ends_a_verb_as_an_exception_does(verb, capsys, name, status, m
     try:
         outside = signal.getsignal(number)
         with pytest.raises(SystemExit) as stop:
-            run_verb("score", "probe", {"number": number})
+            run_verb("score", "cli.probe", {"number": number})
         assert (stop.value.code, verb) == (status, ["tidied up"])
         assert capsys.readouterr().err == message
         assert signal.getsignal(number) is outside
@@ -119,7 +119,7 @@ def test_a_signal_ends_a_verb_as_an_exception_does(verb, capsys, name, status, m
 def test_a_signal_that_the_process_ignores_stays_ignored(verb):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        run_verb("score", "probe", {"number": signal.SIGINT})
+        run_verb("score", "cli.probe", {"number": signal.SIGINT})
         assert verb == ["finished", "tidied up"]
     finally:
         signal.signal(signal.SIGINT, before)

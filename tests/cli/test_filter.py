@@ -14,10 +14,10 @@ import threading
 import numpy as np
 import pytest
 
-from hf_lecture_models.cli.filter import _read_again
-from hf_lecture_models.data import row_writer, text_rows
-from hf_lecture_models.data.text_rows import TextRows, bounded_chunks
+from hf_lecture_models.lab.studies import row_writer, text_rows
 from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.text_rows import TextRows, bounded_chunks
+from hf_lecture_models.lab.verbs.filter import _read_again
 from hf_lecture_models.loading import load_model
 from tests.forked_python import PATIENCE
 

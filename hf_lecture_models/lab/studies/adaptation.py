@@ -15,7 +15,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -101,6 +101,33 @@ def score_adapted(
     check_tokenizer(model, tokenizer)
     log_probs, state = adapt_stream(model, stream, predicted, adaptation, state, progress)
     return split_stream(encoded, stream, predicted, log_probs), state
+
+
+@dataclass(frozen=True)
+class AdaptedScorer:
+    """Scores streams with adaptation, as the `score` of `evaluate_language_model`; `adaptation` is in the measures too.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
+    >>> texts = ["the cat sat", "the dog sat"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> score = AdaptedScorer(UnigramCache(weight=0.2))
+    >>> evaluate_language_model(model, tokenizer, texts, stream=True, score=score)["adaptation"]
+    'UnigramCache(weight=0.2, window=1000, decay=1.0)'
+    """
+
+    adaptation: Adaptation | Sequence[Adaptation]
+    stream: ClassVar[bool] = True
+
+    def __call__(
+        self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
+    ) -> list[TextScore]:
+        """Return the scores of a whole stream, read token by token whatever `batch_size` is."""
+        return score_adapted(model, tokenizer, texts, self.adaptation, progress=progress)[0]
+
+    def conditions(self, model: Any) -> dict[str, str]:
+        """Return the adaptation in one line."""
+        return {"adaptation": describe(self.adaptation)}
 
 
 def adapt_stream(

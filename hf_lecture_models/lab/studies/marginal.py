@@ -17,7 +17,7 @@ It holds in the mean over draws, and is tighter for larger S. Every number here 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,7 +33,6 @@ from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
-SEGMENTATIONS = ("best", "marginal")
 EXACT, BOUND = "exact", "importance-sampled lower bound"
 
 # Stands before the beginning of a text.
@@ -66,14 +65,6 @@ class MarginalScore(TextScore):
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
         """Return an empty list, since a sum over segmentations has no tokens."""
         return []
-
-
-def check_segmentations(segmentations: str, stream: bool = False) -> None:
-    """Raise a ValueError if the choice is unknown, or is "marginal" for a stream."""
-    if segmentations not in SEGMENTATIONS:
-        raise ValueError(f"segmentations is {segmentations!r}; it must be one of 'best', 'marginal'")
-    if stream and segmentations == "marginal":
-        raise ValueError("segmentations are summed text by text: a stream would carry those of all texts before")
 
 
 def score_marginal(
@@ -121,6 +112,37 @@ def score_marginal(
     return [_score(one, value, end, method) for one, value in zip(encoded, sums, strict=True)]
 
 
+@dataclass(frozen=True)
+class MarginalScorer:
+    """Sums over segmentations, as the `score` of `evaluate_language_model`; the fields are those of `score_marginal`.
+
+    The measures have `segmentations`, "exact" or "importance-sampled lower bound", and `tokens` counts those of the
+    best segmentation.
+
+    >>> from hf_lecture_models import NGramForCausalLM, UnigramTokenizer, evaluate_language_model
+    >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
+    >>> model = NGramForCausalLM.fit(["ab", "b"], tokenizer, order=2, smoothing="add_alpha")
+    >>> measures = evaluate_language_model(model, tokenizer, ["ab"], score=MarginalScorer())
+    >>> round(measures["log_prob"], 4), measures["segmentations"]
+    (-2.668, 'exact')
+    """
+
+    probability: str = "terminated"
+    samples: int = 16
+    seed: int = 0
+    stream: ClassVar[bool] = False
+
+    def __call__(
+        self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
+    ) -> list[MarginalScore]:
+        """Return ln P of each text, summed over all segmentations."""
+        return score_marginal(model, tokenizer, texts, self.probability, batch_size, progress, self.samples, self.seed)
+
+    def conditions(self, model: Any) -> dict[str, str]:
+        """Return whether the sum is exact for this model."""
+        return {"segmentations": EXACT if trait(model, "order") else BOUND}
+
+
 def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
     if not isinstance(tokenizer, UnigramTokenizer):
         raise TypeError(
@@ -162,7 +184,7 @@ class _Graph:
         if (windows := int(number.sum())) > _MOST_WINDOWS:
             raise ValueError(
                 f"there are {windows:,} n-grams of pieces at the model's order, too many to sum over; take a model of "
-                "lower order, shorter texts, or segmentations='best'"
+                "lower order, shorter texts, or the best segmentation alone"
             )
         begin = np.repeat(np.arange(len(first)), number)
         end = np.arange(windows) + np.repeat(first - (np.cumsum(number) - number), number)

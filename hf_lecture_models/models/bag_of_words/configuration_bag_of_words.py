@@ -3,7 +3,8 @@
 
 from dataclasses import field
 
-from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
 
 

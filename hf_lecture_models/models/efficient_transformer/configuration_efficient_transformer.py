@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the Transformers with efficient attention."""
 
-from hf_lecture_models.base.configuration import LARGEST_SIZE, TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_SIZE
 from hf_lecture_models.io.compat import strict
 
 

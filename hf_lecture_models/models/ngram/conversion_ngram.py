@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
-from hf_lecture_models.layers.ngram_classes import WordClasses
+from hf_lecture_models.layers.ngram_tables import WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,

@@ -35,7 +35,7 @@ Deviations:
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,10 +48,10 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, 
 from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
-from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
+from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
-from hf_lecture_models.layers.ngram_tables import NGramTables, where_true
+from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
@@ -85,42 +85,6 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
         super().__init__(config)
         self.trie = new_trie(config)
         self.post_init()
-
-    @classmethod
-    def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
-        """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
-
-        Raises:
-            ValueError: the tables are damaged, or do not fit the configuration.
-        """
-        tables.check()
-        words = tables.vocab_size if classes is None else len(classes.check().class_of)
-        config.num_classes = None if classes is None else classes.num_classes
-        if (tables.order, tables.vocab_size, words) != (config.order, config.units, config.vocab_size):
-            raise ValueError(
-                f"tables of order {tables.order} over {tables.vocab_size} {'words' if classes is None else 'classes'} "
-                f"of {words} words do not fit a configuration of order {config.order} over {config.vocab_size}"
-            )
-        config.table_sizes = tables.sizes
-        with torch.device("meta"):
-            model = cls(config)
-        model.trie.load_tables(tables)
-        if classes is not None:
-            model.trie.load_classes(classes)
-        return model.eval()
-
-    def quantise(self, bits: int) -> Self:
-        """Return a copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
-
-        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
-
-        Raises:
-            ValueError: another number of bits, or the model is an interpolation of several.
-        """
-        config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
-        quantised = self.from_tables(self.tables(), config, self.word_classes())
-        quantised.own_tokenizer = self.own_tokenizer
-        return quantised
 
     @can_return_tuple
     def forward(

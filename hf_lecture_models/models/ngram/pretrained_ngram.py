@@ -3,27 +3,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from hf_lecture_models.base.modeling import LecturePreTrainedModel
 from hf_lecture_models.io.compat import CACHE
-from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
-from hf_lecture_models.layers.ngram_mixture import NGramMixture
-from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
-_Texts = Iterable[str] | str | os.PathLike[str]
-_Path = str | os.PathLike[str]
 
+def _at_home(name: str) -> Any:
+    """Return a method that says what is missing; where the package is installed, `__init__.py` replaces it."""
 
-def tries_of(trie: Any) -> list[NGramTrie]:
-    """Return the tries of a model: its own, or those of the models that it interpolates."""
-    return list(trie.tries) if isinstance(trie, NGramMixture) else [trie]
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(
+            f"NGramForCausalLM.{name} needs the package: `pip install hf-lecture-models`, then `import "
+            "hf_lecture_models`; this copy of the model was loaded from a repository's own code"
+        )
+
+    return staticmethod(refuse)
 
 
 class NGramPreTrainedModel(LecturePreTrainedModel):
@@ -33,6 +31,9 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     config_class = NGramConfig
     base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
+    fit, from_arpa, from_kenlm = map(_at_home, ("fit", "from_arpa", "from_kenlm"))
+    from_tables, interpolate, quantise = map(_at_home, ("from_tables", "interpolate", "quantise"))
+    save_arpa, tables, word_classes = map(_at_home, ("save_arpa", "tables", "word_classes"))
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
@@ -54,45 +55,10 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         return torch.float32
 
     @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does, in float32 whatever `dtype` asks for.
-
-        Raises:
-            ValueError: a table is damaged (unsorted keys, a prefix out of range, NaN, a probability over 1), or a
-                `quantization_config` or a file is given.
-        """
-        name = pretrained_model_name_or_path
-        if name is not None and os.path.isfile(name):
-            raise ValueError(f"{name} is a file; {cls.__name__}.from_arpa and from_kenlm read files of n-grams")
-        if kwargs.get("quantization_config") is not None:
-            raise ValueError(f"{cls.__name__} has tables, and no weights to quantise; leave quantization_config out")
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """Load as transformers does, in float32 whatever `dtype` asks for; the package checks the tables."""
         kwargs.pop("torch_dtype", None)
-        kwargs["dtype"] = torch.float32
-        loaded = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs)
-        model = loaded[0] if isinstance(loaded, tuple) else loaded
-        try:
-            for trie in tries_of(model.trie):
-                trie.tables().check()
-                if isinstance(trie, ClassNGramTrie):
-                    trie.word_classes().check()
-        except ValueError as error:
-            raise ValueError(f"the checkpoint {pretrained_model_name_or_path}: {error}") from error
-        return loaded
-
-    def tables(self) -> NGramTables:
-        """Return the tables as numpy arrays; on the CPU they share memory with a model that is not quantised.
-
-        Raises:
-            ValueError: the model is an interpolation of several.
-        """
-        if isinstance(self.trie, NGramMixture):
-            rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
-            raise ValueError(f"{rule}; take those that it was made of, one by one")
-        return self.trie.tables()
-
-    def word_classes(self) -> WordClasses | None:
-        """Return the class of each word, as numpy arrays; None for a model of words."""
-        return self.trie.word_classes() if isinstance(self.trie, ClassNGramTrie) else None
+        return super().from_pretrained(*args, **kwargs | {"dtype": torch.float32})
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
@@ -119,47 +85,3 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
                 "an n-gram model has words of probability 0"
             )
         return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
-
-    @classmethod
-    def fit(
-        cls,
-        texts: _Texts,
-        tokenizer: Any,
-        order: int = 5,
-        smoothing: str = "modified_kneser_ney",
-        alpha: float = 1.0,
-        held_out: _Texts | None = None,
-        prune: list[int] | None = None,
-        katz_k: int = 5,
-        backoff_factor: float = 0.4,
-        classes: int | _Path | None = None,
-        progress: bool = True,
-        memory: Any = None,
-    ) -> Any:
-        """Estimate a model from texts; see `hf_lecture_models.models.ngram.estimation_ngram.fit`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("fit"))
-
-    @classmethod
-    def from_arpa(cls, path: _Path, classes: _Path | None = None) -> tuple[Any, Any]:
-        """Read an ARPA file, gzip-compressed or not; returns the model and its tokenizer."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_arpa"))
-
-    @classmethod
-    def from_kenlm(cls, path: _Path) -> tuple[Any, Any]:
-        """Read one of KenLM's binary files, of any type; returns the model and its tokenizer."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_kenlm"))
-
-    @classmethod
-    def interpolate(cls, models: Sequence[Any], tokenizer: Any, held_out: _Texts, progress: bool = True) -> Any:
-        """Mix models linearly, word by word, with the weights that make held-out texts most probable."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("interpolate"))
-
-    def save_arpa(self, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
-        """Write an ARPA file, gzip-compressed if its name ends in `.gz`."""
-        raise RuntimeError(_NEEDS_THE_PACKAGE.format("save_arpa"))
-
-
-_NEEDS_THE_PACKAGE = (
-    "NGramForCausalLM.{} needs the package: `pip install hf-lecture-models`, then `import hf_lecture_models`; "
-    "this copy of the model was loaded from a repository's own code"
-)

@@ -305,7 +305,7 @@ def test_predictions_are_written_as_benchmarks_take_them(
     for number, given in enumerate((rows, bare, [row | {"label": 77} for row in bare])):
         chosen = recipe(task=task, predict_files=[write(tmp_path / "rows.jsonl", *given)])
         data = TASK.read(chosen, "predict")
-        TASK.check_predict_data(model, tokenizer, data, chosen)
+        TASK.encode(model, tokenizer, data, chosen)
         (tmp_path / str(number)).mkdir()
         path = TASK.write_predictions(model, tokenizer, data, chosen, tmp_path / str(number))
         assert path == tmp_path / str(number) / name

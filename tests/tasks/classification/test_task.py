@@ -340,7 +340,7 @@ def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
         (
             ROWS,
             ["input_ids", "token_type_ids", "attention_mask"],
-            "train_rows has no column text_pair, .* --columns.text_pair NAME says which one it is",
+            "train_rows has no column text_pair, .* columns.text_pair says which one it is",
         ),
         (
             pairs,

@@ -30,6 +30,7 @@ from hf_lecture_models.tasks.question_answering.task import (
     WindowCollator,
     cut_questions,
 )
+from hf_lecture_models.tasks.registry import read_file
 from tests.tasks.small_answerer import (
     ANSWERABLE,
     ROWS,
@@ -457,7 +458,7 @@ def test_files_win_over_the_named_task(tmp_path: Path, monkeypatch: pytest.Monke
     mixed = recipe(task="squad_v2", train_rows=[], validation_files=[path])
     assert len(TASK.read(mixed, "validation") or ()) == 10
     assert mixed.dataset_name == "rajpurkar/squad_v2"
-    assert len(TASK.read_file(path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
+    assert len(read_file(TASK, path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
 
 
 # Inputs that do not fit
@@ -494,7 +495,7 @@ def test_tokenizers_that_do_not_fit_are_refused(folder: Path) -> None:
 def test_saved_settings_as_fields_of_a_recipe() -> None:
     """A stride of 0 is a setting; what is False or None is left to the recipe."""
     saved = {"doc_stride": 0, "no_answer": False, "no_answer_threshold": None, "max_answer_length": 4}
-    assert TASK.recipe_fields(saved) == {"doc_stride": 0, "max_answer_length": 4}
+    assert TASK.settings_class.fields_of(saved) == {"doc_stride": 0, "max_answer_length": 4}
 
 
 @pytest.mark.parametrize("kind", ["squad_v2", "squad"])

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.layers.ngram_classes import TOLERANCE, WordClasses
+from hf_lecture_models.layers.ngram_tables import TOLERANCE, WordClasses
 from hf_lecture_models.models.ngram.classes.exchange import Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import Stream
