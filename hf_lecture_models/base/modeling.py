@@ -145,11 +145,6 @@ class LecturePreTrainedModel(StopStringsMixin, ModelGuards):
         return vectors
 
     @property
-    def longest_input(self) -> int | None:
-        """Tokens that the model can read at once; None where it has no bound."""
-        return self.config.longest_input
-
-    @property
     def no_output_matrix(self) -> str | None:
         """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
         return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"

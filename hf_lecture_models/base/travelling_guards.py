@@ -13,6 +13,7 @@ from hf_lecture_models.io.compat import PreTrainedConfig
 SERVERS = {"vllm": "vLLM", "sglang": "SGLang"}
 """The name of a server's attention function -> the server."""
 LARGEST_SIZE = 2**28
+LARGEST_DEPTH = 256
 LARGEST_WIDTH = 2**17
 """Of a layer; the widest published ones have about 2**16 units."""
 
@@ -37,6 +38,9 @@ class ConfigGuards(PreTrainedConfig):
     def check_fields(self) -> None:
         """Raise a ValueError where fields contradict each other; called at construction."""
 
+    def read_aliases(self, kwargs: dict[str, Any]) -> None:
+        """Set the fields that are given by other names; transformers does it later."""
+
 
 class ModelGuards(PreTrainedModel):
     """A model that is loaded whole, as it was saved, or not at all."""
@@ -50,6 +54,11 @@ class ModelGuards(PreTrainedModel):
     def adds_position_bias(self) -> bool:
         """Return True if the positions are numbers added to the attention scores."""
         return False
+
+    @property
+    def longest_input(self) -> int | None:
+        """Tokens that the model can read at once; None where it has no bound."""
+        return self.config.longest_input
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,7 +106,7 @@ class ModelGuards(PreTrainedModel):
         super().tie_weights(*args, **kwargs)
         for pair in self.all_tied_weights_keys.items():
             for name, other in (pair, reversed(pair)):
-                self.get_submodule(name.rpartition(".")[0]).tied_to = other  # type: ignore[assignment]
+                self.get_submodule(name.rpartition(".")[0]).tied_to = other
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; an adapter of peft in the place of a tied layer is a ValueError.

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.execution import method_with_weights
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import method_with_weights
 
 
 class ClassNGramTrie(NGramTrie):

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.execution import method_with_weights
 from hf_lecture_models.layers.ngram_search import find, where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import method_with_weights
 
 _PAIRS = 1 << 20  # of a context and a word, that are looked up at a time
 # As torch has it, with a sign; products are taken mod 2^64.

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
+from hf_lecture_models.layers.execution import method_with_weights
 from hf_lecture_models.layers.ngram_search import find, where_true
-from hf_lecture_models.layers.offloading import method_with_weights
 
 # 16 bits are stored as torch's int16, which more operations support than uint16; `& (2**bits - 1)` restores the number.
 CODE_TYPES = {8: torch.uint8, 16: torch.int16}

@@ -113,12 +113,12 @@ def test_pipelines_travel_with_what_they_run(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "lm" / "config.json").read_text(encoding="utf-8"))
     assert config["custom_pipelines"] == {
         "sentence-ranking": {
-            "impl": "evaluation_sentence_ranking.SentenceRankingPipeline",
+            "impl": "evaluation_travelling_ranking.SentenceRankingPipeline",
             "pt": ["AutoModelForCausalLM"],
             "type": "text",
         }
     }
-    assert (tmp_path / "lm" / "evaluation_sentence_ranking.py").is_file()
+    assert (tmp_path / "lm" / "evaluation_travelling_ranking.py").is_file()
     AutoModelForCausalLM.from_pretrained(tmp_path / "lm").save_pretrained(tmp_path / "saved")
     assert "custom_pipelines" not in json.loads((tmp_path / "saved" / "config.json").read_text(encoding="utf-8"))
     export(language_model.model, None, tmp_path / "states")

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Checks of a model's size, and of a checkpoint's weights against its configuration, before they are read."""
+"""Checks of a checkpoint's weights against its configuration, before they are read."""
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -12,26 +12,6 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from hf_lecture_models.base.travelling_guards import absent_modules
 from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
-
-LARGEST_MODEL = 2**35
-"""The most numbers in a model: 137 GB in float32, a thousand times more than the lectures' models have."""
-
-
-def check_model_size(build: Callable[[], Any]) -> None:
-    """Check the size of a model, which is built without memory for it: a mistyped number must not fill the memory.
-
-    Raises:
-        ValueError: it holds more than `LARGEST_MODEL` numbers.
-    """
-    with torch.device("meta"):
-        model = build()
-    count = sum(map(torch.numel, (*model.parameters(), *model.buffers())))
-    if count > LARGEST_MODEL:
-        sizes = ", ".join(f"{name}={getattr(model.config, name)}" for name in model.config.positive_fields)
-        raise ValueError(
-            f"a {type(model).__name__} of this configuration holds {count:.1e} numbers, {4 * count / 1e9:.0f} GB in "
-            f"float32; at most {LARGEST_MODEL:.1e} are allowed: correct its sizes, {sizes}"
-        )
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hf_lecture_models.base.travelling_guards import LARGEST_SIZE, LARGEST_WIDTH
+from hf_lecture_models.base.travelling_guards import LARGEST_DEPTH, LARGEST_SIZE, LARGEST_WIDTH
 from hf_lecture_models.base.travelling_guards import ConfigGuards as TravellingGuards
 from hf_lecture_models.io.compat import GENERATION_PARAMETERS, StrictDataclassError
 from hf_lecture_models.io.saved_json import check_fields, check_saved_files
@@ -50,6 +50,17 @@ _READ_BY_ALL = frozenset(
 _PROBLEM_TYPES = (None, "regression", "single_label_classification", "multi_label_classification")
 
 
+LARGEST_VALUES = {
+    "num_hidden_layers": LARGEST_DEPTH,
+    "num_attention_heads": 2**12,
+    "num_labels": 2**15,
+    "decoder_layers": LARGEST_DEPTH,
+    "decoder_attention_heads": 2**12,
+    **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size", "decoder_ffn_dim"), LARGEST_WIDTH),
+}
+"""The largest value of a field, in any configuration that does not have another one."""
+
+
 class ConfigGuards(TravellingGuards):
     """A configuration that refuses unknown values, contradictions and misspelt names.
 
@@ -65,19 +76,12 @@ class ConfigGuards(TravellingGuards):
     fixed_fields: ClassVar[dict[str, str]] = {}
     """Field of official checkpoints that changes what is computed -> the program that computes its other values. The
     class attribute of this name has the one value that is read."""
-    non_negative_fields: ClassVar[tuple[str, ...]] = ("initializer_range", "layer_norm_eps")
-    """Numbers that must be finite and at least 0."""
+    non_negative_fields: ClassVar[tuple[str, ...]] = ()
+    """Numbers that must be finite and at least 0, beside `initializer_range` and `layer_norm_eps`."""
     finite_fields: ClassVar[tuple[str, ...]] = ()
     """Numbers that must be finite, and may be negative."""
-    largest_values: ClassVar[dict[str, int]] = {
-        "num_hidden_layers": 256,
-        "num_attention_heads": 2**12,
-        "num_labels": 2**15,
-        "decoder_layers": 256,
-        "decoder_attention_heads": 2**12,
-        **dict.fromkeys(("hidden_size", "embedding_size", "intermediate_size", "decoder_ffn_dim"), LARGEST_WIDTH),
-    }
-    """Field -> its largest value, checked before anything is allocated; a size that is not named here has
+    largest_values: ClassVar[dict[str, int]] = {}
+    """Field -> its largest value, checked before anything is allocated, beside `LARGEST_VALUES`; another size has
     `LARGEST_SIZE`. The size of a whole model is checked when it is built."""
     divisors: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("num_attention_heads", "decoder_attention_heads"), "hidden_size"),
@@ -86,6 +90,11 @@ class ConfigGuards(TravellingGuards):
     """Field -> the field that it must divide, in configurations that have both."""
     if TYPE_CHECKING:
         num_labels: int = 2  # transformers' property, which here is never None
+
+    @property
+    def travels_as(self) -> dict[str, str]:
+        """Modules that a published model of this configuration does not need -> what it has in their place."""
+        return {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -124,7 +133,7 @@ class ConfigGuards(TravellingGuards):
         model_type = kwargs.pop("model_type", self.model_type)
         if model_type != self.model_type:
             return self._read_other_model(model_type, kwargs)
-        self._read_aliases(kwargs)
+        self.read_aliases(kwargs)
         if str(self.transformers_version).startswith(("3.", "4.")):  # they kept parameters of generation here
             for name in sorted(kwargs.keys() & GENERATION_PARAMETERS - _READ_BY_ALL):
                 if not self._is_known(name):
@@ -139,7 +148,7 @@ class ConfigGuards(TravellingGuards):
                 self._refuse_or_warn(name)
         return kwargs
 
-    def _read_aliases(self, kwargs: dict[str, Any]) -> None:
+    def read_aliases(self, kwargs: dict[str, Any]) -> None:
         """Take the other names of fields out of the arguments, and set the fields."""
         defaults = {field.name: field.default for field in fields(self)}
         for alias in [name for name in kwargs if name in self.attribute_map]:
@@ -294,13 +303,14 @@ class ConfigGuards(TravellingGuards):
         """Return the rule for this field that a number breaks, if any."""
         if "dropout" in name and not 0 <= value < 1:
             return "it must be at least 0 and below 1"
-        if name in self.non_negative_fields and not 0 <= value < math.inf:
+        if name in ("initializer_range", "layer_norm_eps", *self.non_negative_fields) and not 0 <= value < math.inf:
             return "it must be finite and at least 0"
         if name in self.finite_fields and not math.isfinite(value):
             return "it must be finite"
         if name in self.positive_fields and value < 1:
             return "it must be at least 1"
-        largest = self.largest_values.get(name, LARGEST_SIZE if name in self.positive_fields else math.inf)
+        most = LARGEST_SIZE if name in self.positive_fields else math.inf
+        largest = self.largest_values.get(name, LARGEST_VALUES.get(name, most))
         return f"at most {largest} is allowed" if value > largest else None
 
     def _check_token_id(self, name: str, given: int | list[int]) -> None:

@@ -3,16 +3,11 @@
 
 import os
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
-
-import torch
+from typing import Any
 
 from hf_lecture_models.base.guards.checkpoint import (
-    check_model_size,
     check_tied_weights,
     compare_with_files,
     refuse_non_finite,
@@ -22,23 +17,15 @@ from hf_lecture_models.base.guards.checkpoint import (
 )
 from hf_lecture_models.base.guards.output_matrix import refuse_replaced_forward
 from hf_lecture_models.base.guards.serving import check_served_call, refuse_unserved
+from hf_lecture_models.base.guards.sizes import SizeChecked
 from hf_lecture_models.base.travelling_guards import ModelGuards as TravellingGuards
 from hf_lecture_models.base.travelling_guards import refuse_missing
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 
 
-class ModelGuards(TravellingGuards):
+class ModelGuards(TravellingGuards, metaclass=SizeChecked):
     """`PreTrainedModel` with atomic saves and checked loads."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Check the size of the model first; a copy is made without arguments, and gets its state afterwards."""
-        # torch.get_default_device() knows the device of a `with` only from torch 2.8 on.
-        if (args or kwargs) and torch.empty(0).device.type != "meta":
-            # With a copy of the configuration: building a model takes `gradient_checkpointing` out of it.
-            own_args, own_kwargs = deepcopy((args, kwargs))
-            check_model_size(partial(cls, *own_args, **own_kwargs))
-        return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "forward":

@@ -69,8 +69,8 @@ class EfficientTransformerConfig(LectureConfig):
         "num_hashes",
         "num_buckets",
     )
-    non_negative_fields = ("initializer_range", "num_sentinels", "pattern_seed")
-    largest_values = {**LectureConfig.largest_values, "num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
+    non_negative_fields = ("num_sentinels", "pattern_seed")
+    largest_values = {"num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
 
     vocab_size: int = 10_000
     attention_kind: str = "local"

@@ -64,7 +64,6 @@ class NGramConfig(LectureConfig):
     allowed_values = {"smoothing": (*SMOOTHINGS, None), "quantisation_bits": (8, 16, None)}
     positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
     largest_values = {
-        **LectureConfig.largest_values,
         "order": 64,
         "katz_k": 10_000,
         **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),

@@ -47,13 +47,13 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
 from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
+from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.layers.execution import with_weights
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
 from hf_lecture_models.layers.ngram_quantisation import quantise as put_into_bins
 from hf_lecture_models.layers.ngram_tables import HashedNGramTables, NGramTables, WordClasses
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import with_weights
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
