@@ -178,6 +178,7 @@ def _circle(name: str, imports: dict[str, set[str]], way: tuple[str, ...], done:
 # What has no fixed place: names that a user or a template gives, and what other programs add to a model.
 PROBES = {
     "analysis/segmentation.py": {"getattr(backend.model, 'dropout', None)"},  # a model of the tokenizers library
+    "hub/export.py": {"getattr(config, 'travels_as', {})"},  # models of transformers are published, too
     "io/compat.py": {"hasattr(model, 'prepare_labels')"},  # any model that transformers' Trainer trains
     "io/optional_packages.py": {"getattr(type(config), 'output_size', None)"},  # any that sentence-transformers loads
     "io/task_file.py": {"getattr(config, '_commit_hash', None)"},  # transformers sets it where the Hub was read

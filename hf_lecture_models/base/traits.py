@@ -45,6 +45,10 @@ _OF_CONFIGURATION: dict[str, Any] = {
     "point_width": 0,
 }
 _OF_MODEL: dict[str, Any] = {
+    # Whether `past_key_values` is a state and no keys and values; the name is transformers'.
+    "_is_stateful": False,
+    # Names of the classes of blocks that stay in one piece; transformers' name too.
+    "_no_split_modules": None,
     # Method: ln p of each token, without all logits at once (`CausalLMHead.score`).
     "score": None,
     # Method: the same for rows that are joined.

@@ -128,7 +128,7 @@ class ContextLimit:
         window, order, segment = (trait(model, name) for name in ("max_position_embeddings", "order", "segment_length"))
         # A state that knows positions cannot be carried on without end: it has been trained on those of a window.
         takes_state = {"past_key_values", CACHE} & inspect.signature(model.forward).parameters.keys()
-        if model._is_stateful and window is None and takes_state:
+        if trait(model, "_is_stateful") and window is None and takes_state:
             # A segment that returns its state computes all logits, whatever `score` does.
             longest = max(2, _MAX_LOGITS // config.vocab_size)
             if segment is not None:  # where the cuts are makes a difference to a memory of some states

@@ -13,8 +13,8 @@ from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.base.traits import trait
-from hf_lecture_models.hub.card import PACKAGE
 from hf_lecture_models.hub.export import registered_classes
+from hf_lecture_models.hub.metadata import PACKAGE
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import read_yaml

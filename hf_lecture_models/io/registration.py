@@ -75,5 +75,6 @@ class _AtFirstUse:
         self.cls, self.name, self.module, self.kind = cls, name, module, kind
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        setattr(self.cls, self.name, self.kind(getattr(import_module(self.module), self.name)))
-        return getattr(owner if instance is None else instance, self.name)
+        method = self.kind(getattr(import_module(self.module), self.name))
+        setattr(self.cls, self.name, method)
+        return method.__get__(instance, owner)

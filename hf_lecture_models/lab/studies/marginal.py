@@ -140,7 +140,7 @@ class MarginalScorer:
 
     def conditions(self, model: Any) -> dict[str, str]:
         """Return whether the sum is exact for this model."""
-        return {"segmentations": EXACT if getattr(model.config, "order", None) else BOUND}
+        return {"segmentations": EXACT if trait(model, "order") else BOUND}
 
 
 def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
