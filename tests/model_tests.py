@@ -1002,7 +1002,7 @@ class ModelTests:
 
     # Elsewhere
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_exported_folder_without_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
@@ -1014,7 +1014,7 @@ class ModelTests:
         if prompts := self.generation_inputs():
             self.assert_equal(found["generated"], generated(self.build(), prompts), "generated without the package", 0)
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
@@ -1025,7 +1025,7 @@ class ModelTests:
     def expected_outputs(self) -> Tensors:
         return self.outputs(self.build(), self.make_inputs(3, (5, 3, 4)))
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_pipeline_in_a_fresh_process(
         self, fresh_process: Callable[..., dict[str, Any]], model_folder: Callable[..., Path]
     ) -> None:

@@ -17,6 +17,7 @@ from benchmarks import (
     common,
     loss_by_distance,
     scaling,
+    sentence_classifiers,
     training_steps,
 )
 from hf_lecture_models.lab.claims.claim import find_claim
@@ -131,3 +132,10 @@ def test_a_model_of_uncommitted_code_is_refused(tmp_path):
 )
 def test_the_examples_of_shared_parts_hold(module):
     assert doctest.testmod(module).failed == 0
+
+
+def test_a_difference_that_no_random_signs_make_is_not_impossible():
+    """The signs that were found are one of the choices: p is 1 / 10,001 at least, and 1 for equal classifiers."""
+    right, wrong = ({"sentences": 40, "right": [bits * 5]} for bits in ("ff", "00"))
+    assert sentence_classifiers.compare(right, wrong) == {"points": 100.0, "p": 1 / 10_001}
+    assert sentence_classifiers.compare(right, right) == {"points": 0.0, "p": 1.0}

@@ -13,7 +13,6 @@ from hf_lecture_models.lab.exercises import adapter
 from hf_lecture_models.lab.exercises.registry import EXERCISES, blank_file
 
 ADAPTER = Path(adapter.__file__)
-RIGHT = ADAPTER.read_text(encoding="utf-8")
 ORDER = "    f, i, g, o = (torch.cat((h, u), -1) @ W.T + b).chunk(4, -1)\n"
 CELL = f"""import torch
 
@@ -87,21 +86,6 @@ def test_a_file_that_cannot_be_checked_is_refused(run, mine, content, message):
     assert message in err
     assert err.count("\n") == 1
     assert str(mine(content).parent) not in sys.path
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return by_distance.nonsense", "my.py, line 2, in relative_shift: AttributeError: 'Tensor' object has no"),
-        ("import sys; sys.exit(0)", "my.py, line 2, in relative_shift: it ends the program (sys.exit)"),
-        ("raise NotImplementedError('later')", "my.py, line 2, in relative_shift: NotImplementedError: later"),
-        ("return torch.tensor(by_distance.tolist())", "NameError: name 'torch' is not defined"),
-    ],
-)
-def test_an_error_of_the_function_is_shown_with_its_line(run, mine, body, message):
-    status, out, err = run("exercise", "relative_shift", mine(SHIFT.format(body)))
-    assert (status, err) == (1, "")
-    assert message in out
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -4,6 +4,8 @@
 import csv
 import gzip
 import json
+import math
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +15,6 @@ from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_per
 from hf_lecture_models.loading import load_model
 
 TEXTS = ["the cat ran", "ran ran the", "", "a zebra saw a cat", "the dog ran", "the dog saw a cat"]
-LINES = "the cat ran\r\nran ran the\n\na zebra saw a cat\nthe dog ran\nthe dog saw a cat"
 
 
 @pytest.fixture
@@ -207,3 +208,29 @@ def test_options_that_do_not_go_together(run, folder, tmp_path):
         found, out, err = run("filter", folder, *options, stdin="")
         assert (found, out) == (status, "")
         assert message in err.replace("\n", " ")
+
+
+def test_pieces_of_sentencepiece(run, folder, network, tmp_path):
+    pytest.importorskip("sentencepiece")
+    from tests.tokenization.test_sentencepiece_words import TEXTS as WORDS
+    from tests.tokenization.test_sentencepiece_words import fit, train
+
+    model, tokenizer = fit(train(tmp_path / "en.sp.model", WORDS), WORDS)
+    model.save_arpa(tmp_path / "en.arpa", tokenizer)
+    pieces = ["--sentencepiece", tmp_path / "en.sp.model"]
+    held_out = ["the newest tower", "tower the of is"]
+    status, out, _ = run("score", tmp_path / "en.arpa", *pieces, "--json", "--tokens", stdin="\n".join(held_out) + "\n")
+    *rows, last = map(json.loads, out.splitlines())
+    assert (status, [row["text"] for row in rows]) == (0, held_out)
+    assert rows[0]["token_log_probs"][0]["token"].startswith("\u2581")
+    assert last["summary"]["words"] == 9
+    status, out, err = run("filter", tmp_path / "en.arpa", *pieces, "--keep", "0.5", stdin="\n".join(held_out))
+    assert (status, out) == (0, f"{held_out[0]}\n")
+    threshold = float(re.search(r"at most ([\d.]+\d)", err)[1])
+    assert threshold == pytest.approx(math.exp(-rows[0]["log_prob_per_token"]))
+    for verb in (["score"], ["filter", "--keep", "1"]):
+        status, _, err = run(*verb, folder, *pieces, stdin="the cat\n")
+        assert status == 1
+        assert f"{folder} with " in err
+        assert "has none of its" in err
+    assert run("score", network, *pieces, "--segmentations", "marginal", stdin="")[0] == 2

@@ -7,23 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
-from seqeval.metrics.sequence_labeling import get_entities
-from transformers import ViTConfig, ViTForImageClassification, pipeline
+from transformers import pipeline
 
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification, ElmoTokenizer
 from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_and_test
-from hf_lecture_models.tasks.images.processors import make_image_processor
-from hf_lecture_models.tasks.prediction import predict
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings
 from hf_lecture_models.tasks.question_answering.measures import best_scores
 from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
-from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 from tests.tasks import small_answerer, small_tagger
 
 TASK: Any = "extractive-question-answering"
@@ -160,36 +154,6 @@ def elmo(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("make", [small_tagger.save_small_bert, small_tagger.save_small_lstm, elmo])
-def test_entities_are_those_that_are_measured(run: Any, tmp_path: Path, make: Any) -> None:
-    """Of tags by the rule of the CoNLL shared tasks, in `.conll` files and in lines, ELMo's tagger included."""
-    folder, path = make(tmp_path / "model"), small_tagger.write_conll(tmp_path / "dev.conll")
-    model, tokenizer = load_model(str(folder))
-    recipe = TokenClassificationRecipe(predict_files=[str(path)], scheme="entities")
-    task = TokenClassification()
-    task.write_predictions(model, tokenizer, task.read(recipe, "predict"), recipe, tmp_path)
-    written = (tmp_path / "predictions.conll").read_text(encoding="utf-8")
-    assert run("predict", folder, path)[:2] == (0, written)
-    texts = [" ".join(row["tokens"]) for row in small_tagger.ROWS]
-    assert run("predict", folder, stdin="\n".join(texts) + "\n")[1] == written
-    tags = [[line.split("\t")[1] for line in block.splitlines()] for block in written.strip().split("\n\n")]
-    expected = [
-        [(kind, " ".join(row["tokens"][first : last + 1])) for kind, first, last in get_entities(own)]
-        for row, own in zip(small_tagger.ROWS, tags, strict=True)
-    ]
-    assert sum(map(len, expected)) > 5
-    spaced = [text.replace(" ", "  ") for text in texts]
-    for options in ({"stdin": "\n".join(texts)}, {"stdin": "\n".join(spaced)}, {}):
-        status, out, err = run("predict", folder, *([] if options else [path]), "--aggregate", "--json", **options)
-        assert (status, err) == (0, "")
-        for line, entities in zip(out.splitlines(), expected, strict=True):
-            result = json.loads(line)
-            found = [(one["label"], " ".join(one["text"].split())) for one in result["predictions"]]
-            assert sorted(found) == sorted(entities)
-            assert all(result["text"][one["start"] : one["end"]] == one["text"] for one in result["predictions"])
-            assert all(0 < one["score"] <= 1 for one in result["predictions"])
-
-
 @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
 def test_transformers_pipeline_refuses_rows_of_characters_in_one_line(strategy: str, tmp_path: Path) -> None:
     """For the last three transformers advises "simple", which fails with such a tokenizer, too."""
@@ -198,50 +162,3 @@ def test_transformers_pipeline_refuses_rows_of_characters_in_one_line(strategy: 
 
 
 # Classes, numbers, choices, masked words, images: the verb on lines, the function, transformers' pipeline
-
-
-def lines_of(rows: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def check_classes(run: Any, folder: Path, rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
-    """Expected are label and score of each row, as transformers' pipeline gives them."""
-    model, processor = load_model(str(folder))
-    status, out, _ = run("predict", folder, "--json", "--jsonl", stdin=lines_of(rows))
-    assert status == 0
-    for found in (best(out), [one[0] for one in predict(model, processor, rows)]):
-        assert [one["label"] for one in found] == [one["label"] for one in expected]
-        assert [one["score"] for one in found] == pytest.approx([one["score"] for one in expected], abs=1e-5)
-
-
-def test_images(run: Any, tmp_path: Path) -> None:
-    names = {"id2label": {0: "dark", 1: "light"}, "label2id": {"dark": 0, "light": 1}}
-    torch.manual_seed(0)
-    config = ViTConfig(image_size=4, patch_size=2, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, **names)
-    ViTForImageClassification(config).save_pretrained(tmp_path / "model")
-    make_image_processor(4, 3).save_pretrained(tmp_path / "model")
-    paths = []
-    for index in range(5):
-        paths.append(tmp_path / "images" / f"{index}.png")
-        paths[-1].parent.mkdir(exist_ok=True)
-        Image.fromarray(np.random.default_rng(index).integers(0, 256, (5, 7, 3), dtype=np.uint8)).save(paths[-1])
-    classify = pipeline("image-classification", model=str(tmp_path / "model"), top_k=1)
-    expected = [found[0] for found in classify([str(path) for path in paths])]
-    check_classes(run, tmp_path / "model", [{"image": str(path)} for path in paths], expected)
-    status, out, _ = run("predict", tmp_path / "model", stdin="".join(f"{path}\n" for path in paths))
-    assert (status, [line.split("\t")[0] for line in out.splitlines()]) == (0, [one["label"] for one in expected])
-    assert run("predict", tmp_path / "model", tmp_path / "images") == (0, out, ""), "a folder of images"
-    assert run("predict", tmp_path / "model", *paths) == (0, out, ""), "the images themselves"
-    unnamed = [path.rename(path.with_suffix("")) for path in paths]
-    named = out.replace(".png", "")
-    assert run("predict", tmp_path / "model", *unnamed) == (0, named, ""), "whatever their names"
-    (tmp_path / "half").write_bytes(unnamed[0].read_bytes()[:30])
-    status, _, err = run("predict", tmp_path / "model", tmp_path / "half")
-    assert status
-    assert "half cannot be read as an image" in err
-    paths = [path.rename(path.with_suffix(".png")) for path in unnamed]
-    (tmp_path / "list.txt").write_text("\ufeff" + "\r\n".join(map(str, paths)), encoding="utf-8")
-    assert run("predict", tmp_path / "model", tmp_path / "list.txt") == (0, out, ""), "their paths, as Windows has them"
-    status, out, err = run("predict", tmp_path / "model", paths[0], "--columns.image", "photo")
-    assert (status, out) == (1, "")
-    assert "--columns.image says how a table is read, and there is none" in err

@@ -108,17 +108,3 @@ def test_json_has_the_same_rows(run, folder, bert, tmp_path):
             assert cells == tuple(row[f"{model}.{column}"] for column in ("bits", "tokens", "unknown"))
         assert (line["word"], str(line["start"])) == (row["word"], row["start"])
     assert last["summary"]["trigram"]["words"] == 6
-
-
-def test_what_has_no_surprisal_is_refused(run, folder, bert, place):
-    for arguments, stdin, message in [
-        ([folder], "", "there are no lines to read"),
-        ([folder, "--beside", folder], "the cat", "a model is named twice"),
-        ([bert], "cat " * 20, "text that begins with 'cat cat cat"),
-        ([folder], b"\xff\xfe", "standard input, line 1: not UTF-8"),
-    ]:
-        status, _, err = run("surprisal", *arguments, stdin=stdin)
-        assert status == 1
-        assert message in err.splitlines()[-1]
-    out = run("surprisal", folder, "--beside", place / "trigram", stdin="cat")[1]
-    assert f"{folder}.bits" in out.splitlines()[0], "two of the same name are told apart"

@@ -20,6 +20,7 @@ from hf_lecture_cli import app
 from hf_lecture_models.cli import train
 from hf_lecture_models.io import training_folder
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[2]
 TRAINING = ROOT / "training"
@@ -132,3 +133,14 @@ def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     assert "perplexity" in done.stdout
     assert (tmp_path / "fitted" / "config.json").is_file()
+
+
+def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--task", "sst2", "--train_files", "T.tsv", "--validation_files", "V.tsv"]
+    assert _command("finetune_glue", *options) == ["finetune_glue.py", *options]
+    assert _command("finetune_glue.py", *options) == ["finetune_glue.py", *options]
+    assert _command("fit_ngram", "ngram", "--order", "2")[1:] == [str(TRAINING / "recipes/ngram.yaml"), "--order", "2"]
+    assert [_command(name)[0] for name in TASKS] == [task.script for task in TASKS.values()]
+    monkeypatch.chdir(tmp_path)
+    Path("ngram").touch()
+    assert _command("fit_ngram", "ngram") == ["fit_ngram.py", "ngram"], "a file of one's own"

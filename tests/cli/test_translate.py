@@ -34,19 +34,6 @@ def test_each_line_has_its_translation_and_an_empty_one_stays_empty(run, folder,
     assert out.split("\n") == [*texts[:2], "", *texts[2:], ""]
 
 
-def test_bad_input_is_one_line(run, folder, lines, tmp_path):
-    long = tmp_path / "long.txt"
-    long.write_text("Oui\n\n" + "la " * 70 + "\n", encoding="utf-8")
-    status, _, err = run("translate", folder, long)
-    assert status == 1
-    assert "hf-lecture translate: line 3 has " in err
-    assert "tokens and the model reads 64 at most" in err
-    assert run("translate", folder, long, "--max-length", 10)[0] == 0
-    status, _, err = run("translate", folder, lines, "--number", 2)
-    assert status == 2
-    assert "--number 2 needs --beams 2 at least" in err
-
-
 @pytest.mark.slow
 def test_see_alignment(run, folder, tmp_path):
     pytest.importorskip("matplotlib")

@@ -8,13 +8,11 @@ import math
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 import torch
 
-from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.demo import page as demo
@@ -178,26 +176,6 @@ def test_a_translator_shows_its_alignment(browser):
         view.fill("#translated textarea", " ")
         ask(view, "translate", "#translation .error")
     page.close(verbose=False)
-
-
-@pytest.fixture
-def command(models, tmp_path, monkeypatch, capsys):
-    """`hf-lecture demo MODEL ...` that is interrupted as soon as it waits: exit status, output and errors."""
-    for part in (models[0].model, models[0].tokenizer):
-        part.save_pretrained(tmp_path / "trigram")
-
-    class Interrupted:
-        def wait(self):
-            raise KeyboardInterrupt
-
-    def run(*options):
-        with monkeypatch.context() as patch:
-            patch.setattr(demo, "threading", SimpleNamespace(Event=Interrupted))
-            with pytest.raises(SystemExit) as stop:
-                app(["demo", str(tmp_path / "trigram"), *map(str, options)], prog_name="hf-lecture")
-        return stop.value.code, *capsys.readouterr()
-
-    return run
 
 
 def get(address, path, method="GET", body=None, headers=None):

@@ -8,6 +8,8 @@ lm_eval puts `<s>` in front of a rolling text itself and predicts what the token
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.studies.prompt_items import read_prompt_data, with_shots
 from hf_lecture_models.lab.studies.prompt_templates import PromptTemplate
 from hf_lecture_models.lab.studies.prompting import PromptItem, points, score_items
+from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS
 from tests.lab.studies.test_prompting import stock_model, stock_tokenizer
 
@@ -246,3 +249,16 @@ def test_prompts_have_our_scores(name: str, folders: dict[str, str], tmp_path: P
         if not measured["scores"][ours]["ties"]:
             assert found[f"{theirs},none"] == pytest.approx(measured["scores"][ours]["accuracy"])
     assert not measured["scores"]["sum"]["ties"]
+
+
+def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "lm_eval", "run"]
+    command += ["--model", "hf", "--model_args", f"pretrained={folders['gpt1']},add_bos_token=False"]
+    command += ["--tasks", "ours_texts", "--include_path", str(tasks), "--device", "cpu"]
+    command += ["--output_path", str(tmp_path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr[-4000:]
+    (results,) = tmp_path.rglob("results_*.json")
+    found = json.loads(results.read_text(encoding="utf-8"))["results"]["ours_texts"]
+    ours = evaluate_language_model(*load(folders["gpt1"]), [f"{text} " for text in TEXTS])
+    assert found["word_perplexity,none"] == pytest.approx(ours["word_perplexity"], rel=1e-4)

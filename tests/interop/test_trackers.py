@@ -88,7 +88,3 @@ def test_tensorboard(straight_and_resumed):
     check(logged, history)
     hyperparameters = "\n".join(path.read_text() for path in folder.glob("runs/**/hparams.yml"))
     assert "model.model_type: lecture_recurrent" in hyperparameters
-
-
-def settings(record):
-    return [*record.config.update, *record.run.config.update]

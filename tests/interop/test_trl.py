@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -170,3 +173,26 @@ def test_preferences(name: str, given: str, tmp_path: Path) -> None:
     assert all(torch.equal(value, before[key]) for key, value in trainer.ref_model.state_dict().items())
     trainer.save_model(str(tmp_path / "saved"))
     assert same_logits(trainer.model, tmp_path / "saved")
+
+
+@pytest.mark.parametrize(
+    "adapter", [pytest.param(False, marks=pytest.mark.nightly, id="whole"), pytest.param(True, id="adapter")]
+)
+def test_the_command_line(adapter: bool, tmp_path: Path) -> None:
+    """What a user types: the model, or an adapter of it, is trained."""
+    path = save_small_model(tmp_path / "model", "gpt1" if adapter else "recurrent")
+    (tmp_path / "data").mkdir()
+    lines = "".join(json.dumps(row) + "\n" for row in rows("plain text"))
+    (tmp_path / "data" / "train.jsonl").write_text(lines, encoding="utf-8")
+    typed = ["exec", "trl", "sft", "--model_name_or_path", path, "--dataset_name", str(tmp_path / "data")]
+    typed += ["--output_dir", str(tmp_path / "out"), "--max_steps", "2", "--use_cpu", "--learning_rate", "0.1"]
+    typed += ["--use_peft", "--lora_target_modules", "all-linear"] if adapter else []
+    code = f"from hf_lecture_cli import main; import sys; sys.argv[1:] = {typed!r}; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "out" / "adapter_model.safetensors").is_file() == adapter
+    load = pytest.importorskip("peft").AutoPeftModelForCausalLM if adapter else AutoModelForCausalLM
+    before, after = AutoModelForCausalLM.from_pretrained(path), load.from_pretrained(tmp_path / "out").eval()
+    ids = AutoTokenizer.from_pretrained(tmp_path / "out")("the cat", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        assert not torch.allclose(before(ids).logits, after(ids).logits, atol=1e-4)

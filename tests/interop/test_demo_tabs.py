@@ -1,0 +1,115 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Every tab of the demo page in a headless browser, on a wide screen and on a telephone, by keyboard and by axe."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hf_lecture_models.lab.demo import page as demo
+from tests.interop.demo_view import ask, open_tab, opened
+from tests.interop.installed import need
+from tests.lab.demo.small_models import MODELS
+
+pytestmark = pytest.mark.slow
+need("gradio")
+# A tab, its button and where its answer appears; the last five are in the tab Inside.
+TABS = {
+    "Caption": ("caption", "#patches img.picture"),
+    "Draw": ("draw", "#drawings img.picture"),
+    "Images": ("classify-image", "#image-classes table"),
+    "Classify": ("classify", "#classes table"),
+    "Tag": ("tag", "#tags .piece"),
+    "Fill in": ("fill-in", "#fillings table"),
+    "Answer": ("answer", "#answer .text"),
+    "Continue": ("continue", "#next-tokens table"),
+    "Rank": ("rank", "#ranking .sentence"),
+    "Compare": ("compare", "#comparison table"),
+    "Translate": ("translate", "#translation .text"),
+    "Neighbours": ("find-neighbours", "#neighbours table"),
+    "Surprisal": ("see-surprisal", "#surprisal table"),
+    "Attention": ("see-attention", "#attention .hfl"),
+    "Gradients": ("see-gradients", "#gradients .hfl"),
+    "Segmentation": ("see-segmentation", "#segmentation .hfl"),
+    "Smoothing": ("see-smoothing", "#smoothing .hfl"),
+}
+INSIDE = list(TABS)[-5:]
+
+
+@pytest.fixture(scope="module")
+def address():
+    models = [MODELS[name]() for name in MODELS]
+    models.append(replace(MODELS["trigram"](), name="second"))
+    page = demo.build_page(models)
+    yield demo.launch(page)
+    page.close(verbose=False)
+
+
+def axe_script():
+    """The text of axe-core, which the package axe-playwright-python brings."""
+    package = pytest.importorskip("axe_playwright_python")
+    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+# Texts and fields that stick out of the screen, but for those that scroll in an element of their own.
+_CUT = """() => [...document.querySelectorAll("input, textarea, button, label, .hfl *, h1")].filter(one => {
+  const box = one.getBoundingClientRect();
+  const scrolls = one.closest(".wide, [aria-hidden=true]");
+  const hidden = !box.width || getComputedStyle(one).visibility === "hidden";
+  return !hidden && !scrolls && (box.left < -1 || box.right > innerWidth + 1);
+}).map(one => one.outerHTML.slice(0, 120))"""
+# Contrast of hints in empty fields, which axe does not measure, and names of fields.
+_HINTS = """() => [...document.querySelectorAll("input, textarea, select")].filter(one => one.offsetWidth).map(one => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => parts(colour).slice(0, 3).map(x => x / 255)
+    .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  let behind = one;
+  while (behind && (parts(getComputedStyle(behind).backgroundColor)[3] ?? 1) === 0) behind = behind.parentElement;
+  const under = behind ? getComputedStyle(behind).backgroundColor : "rgb(255, 255, 255)";
+  const style = getComputedStyle(one, "::placeholder");
+  const [low, high] = [light(style.color), light(under)].sort((a, b) => a - b);
+  const named = one.labels?.length || one.getAttribute("aria-label") || one.getAttribute("aria-labelledby");
+  return [one.placeholder ? (high + 0.05) / (low + 0.05) * Number(style.opacity) : 21, Boolean(named), one.outerHTML];
+})"""
+
+
+def ask_in_tab(view, name, image):
+    """Ask what stands in a tab's fields, or the image, and wait for the answer."""
+    button, answer = TABS[name]
+    open_tab(view, *(["Inside"] if name in INSIDE else []), name)
+    if name in ("Images", "Caption"):
+        view.set_input_files("#classified-image" if name == "Images" else "#captioned-image", image)
+    ask(view, button, answer)
+
+
+def keep_picture(view, name):
+    if folder := os.environ.get("HF_LECTURE_DEMO_PICTURES"):
+        view.screenshot(path=f"{folder}/{name}.png".replace(" ", "-"), full_page=True)
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(390, "light"), *(pytest.param(1280, one, marks=pytest.mark.nightly) for one in ("light", "dark"))],
+)
+def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_path):
+    """Each with the text that stands in its fields, or an image."""
+    image = pytest.importorskip("PIL.Image").radial_gradient("L")
+    image.save(tmp_path / "image.png")
+    problems = {}
+    with opened(browser, address, width, scheme) as view:
+        assert (view.title(), view.inner_text("h1")) == ("The lectures' models", "The lectures' models")
+        view.evaluate(axe_script())
+        for name in TABS:
+            ask_in_tab(view, name, tmp_path / "image.png")
+            found = [f"cut: {one}" for one in view.evaluate(_CUT)]
+            wide = view.evaluate("document.documentElement.scrollWidth")
+            found += [f"{wide} pixels wide"] if wide > width else []
+            found += [f"hint or label: {one}" for one in view.evaluate(_HINTS) if one[0] < 4.5 or not one[1]]
+            for rule in view.evaluate("axe.run()")["violations"]:
+                found += [f"{rule['id']}: {one['html'][:150]} {one['failureSummary'][:200]}" for one in rule["nodes"]]
+            keep_picture(view, f"{name}-{width}-{scheme}")
+            if found:
+                problems[name] = found
+    assert problems == {}
