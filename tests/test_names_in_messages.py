@@ -105,7 +105,7 @@ def test_options_exist() -> None:
     }
     ours |= {f"--{name}" for name in ("resume", *EXAMPLE_SWITCHES)}
     found = named(r"(?<![\w-])--[a-z][\w-]+(?![\w-]|\)?:)")
-    assert {"--store", "--label_names", "--tokenizer"} <= found.keys()
+    assert {"--store", "--split", "--tokenizer"} <= found.keys()
     unknown = {name: path for name, path in found.items() if name not in ours | OTHER_OPTIONS}
     assert set(unknown.values()) <= {Path("hf_lecture_models/lab/demo/style.py")}, unknown  # these are of a style sheet
 

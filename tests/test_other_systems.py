@@ -240,12 +240,13 @@ def test_a_handler_that_was_not_set_from_python_stays(monkeypatch: pytest.Monkey
 
 
 def test_memory_is_told_without_proc(as_windows: None, monkeypatch: pytest.MonkeyPatch):
-    held = system.resident_bytes()
+    held, free = system.resident_bytes(), system.free_bytes()
     monkeypatch.setattr(system, "Path", lambda name: Path("/nowhere"))
     with monkeypatch.context() as patch:
         patch.setattr(system, "find_spec", lambda name: None)
         with pytest.raises(ImportError, match="pip install psutil"):
             system.resident_bytes()
+        assert system.free_bytes() is None
         usage = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: SimpleNamespace(ru_maxrss=5000))
         patch.setattr(system, "_resource", usage)
         assert system.resident_bytes() == 5000 * 1024
@@ -253,6 +254,7 @@ def test_memory_is_told_without_proc(as_windows: None, monkeypatch: pytest.Monke
         assert system.resident_bytes() == 5000
     pytest.importorskip("psutil")
     assert 0.5 < system.resident_bytes() / held < 2
+    assert 0.5 < system.free_bytes() / free < 2
 
 
 @pytest.mark.parametrize("given", ["", "latin-1"])

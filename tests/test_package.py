@@ -188,6 +188,57 @@ def test_no_files_import_each_other():
     assert not [circle for name in sorted(imports) if (circle := _circle(name, imports, (), done))]
 
 
+def _home(module: str, name: str, modules: dict[str, Path]) -> str:
+    """The module that defines what is imported, which an `__init__` may only pass on; "" outside the package."""
+    if f"{module}.{name}" in modules:
+        return f"{module}.{name}"
+    if module in modules and modules[module].name == "__init__.py":
+        for node in ast.walk(ast.parse(modules[module].read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and name in (alias.asname or alias.name for alias in node.names):
+                return _home(node.module or "", name, modules)
+    return module if module in modules else ""
+
+
+def _closure(start: Path) -> set[Path]:
+    """The files that a reader of one file has to follow: what it imports, also inside functions, and so on."""
+    modules, found, waiting = _modules(), {start}, [start]
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = {_home(node.module or "", alias.name, modules) for alias in node.names} - {""}
+                new = {modules[name] for name in names} - found
+                found |= new
+                waiting += new
+    return found
+
+
+# What a training needs: data, rows, batches, steps, checkpoint. Tokenizers, models, formats of files and what a card
+# keeps are in registries, which the package fills. The most files, and the most lines with blank ones.
+CLOSURES = {
+    "training/train_causal_lm.py": (65, 9_500),
+    "training/finetune_glue.py": (65, 9_500),
+    "training/train_translation.py": (68, 9_400),
+    "training/train_word2vec.py": (58, 8_400),
+    "hf_lecture_models/models/ngram/estimation_ngram.py": (30, 5_000),
+}
+
+
+@pytest.mark.parametrize("start", CLOSURES)
+def test_a_training_needs_few_files(start):
+    found = _closure(ROOT / start)
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in found)
+    files, most = CLOSURES[start]
+    assert (len(found) <= files, lines <= most) == (True, True), (len(found), lines)
+
+
+def test_what_travels_with_a_published_model_imports_no_training():
+    pipelines = [*PACKAGE.glob("tasks/*/pipeline.py"), PACKAGE / "evaluation" / "sentence_ranking.py"]
+    found = {str(path.relative_to(PACKAGE)) for start in pipelines for path in _closure(start)}
+    assert {"tasks/question_answering/answers.py", "tasks/translation/translate.py", "io/task_file.py"} <= found
+    training = ("trainer/", "data/", "tasks/core/", "io/recipe.py", "io/runs.py")
+    assert not [name for name in found if name.startswith(training) or name.endswith("/task.py")]
+
+
 def test_scripts_do_not_need_the_terminal():
     for path in (ROOT / "training").rglob("*.py"):
         assert not [name for name in _imports(path) if name.startswith("hf_lecture_models.cli")], path

@@ -10,7 +10,8 @@ from typing import Any
 
 import hf_lecture_models
 from docs._site.docstrings import docstring_to_rst, inline_rst
-from hf_lecture_models.tasks.core.task import HeadRecipe, TaskRecipe
+from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.task import TaskRecipe
 from hf_lecture_models.tasks.registry import TASKS
 
 PACKAGE = "hf_lecture_models"

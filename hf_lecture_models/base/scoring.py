@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, scored_positions
-from hf_lecture_models.layers.precision import at_least_float32
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:

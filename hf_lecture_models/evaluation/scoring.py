@@ -17,9 +17,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
-from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.limits import check_tokenizer, input_limit, is_of_lectures
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.io.compat import CACHE, cache_of
@@ -143,7 +142,7 @@ class ContextLimit:
             context = max(1, config.order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
         # A model without a limit is given windows of the length that it was trained on, if it names one.
-        own = window if isinstance(config, LectureConfig) else None
+        own = window if is_of_lectures(config) else None
         longest = input_limit(model) or own or _DEFAULT_WINDOW
         if longest < 2:
             raise ValueError(f"max_position_embeddings is {longest}: the model cannot see a token and the one before")
@@ -159,7 +158,7 @@ def _refuse_later_tokens(model: Any) -> None:
     config = model.config
     special = {getattr(config, name, None) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
     ids = [number for number in range(config.vocab_size) if number not in special][:2]
-    if isinstance(config, LectureConfig) or len(ids) < 2:
+    if is_of_lectures(config) or len(ids) < 2:
         return
     first, second = ids
     with evaluation_mode(model), torch.no_grad(), torch.random.fork_rng(devices=[]):

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,6 +17,9 @@ import filelock
 
 from hf_lecture_models.io.system import signal_handlers, use_utf8
 
+AFTER_TEST: list[Callable[[Path, Any, Any, dict[str, Any]], None]] = []
+"""What keeps the results of a run's test data, called with the folder, model, processor and results; `hub` adds the
+facts of a card."""
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 
@@ -130,6 +133,24 @@ def no_log() -> Iterator[None]:
 def is_main_process() -> bool:
     """Return whether this is the process that writes and prints: the only one, or the first of several."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures of the weights that a run kept, {} if it measured nothing.
+
+    >>> history = [{"validation_f1": 0.5, "validation_windows": 9}, {"validation_f1": 0.25, "validation_windows": 9}]
+    >>> best_validation({"metric": "f1", "best_metric": 0.5, "history": history})
+    {'f1': 0.5, 'windows': 9}
+
+    Args:
+        record: the content of its `training.json`.
+    """
+    metric = f"validation_{record.get('metric')}"
+    for row in record.get("history", ()):
+        if metric in row and row[metric] == record.get("best_metric"):
+            prefix = "validation_"
+            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)}
+    return {}
 
 
 def environment() -> dict[str, str]:

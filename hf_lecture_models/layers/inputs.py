@@ -2,11 +2,12 @@
 """Checks of a model's inputs, ids or vectors, and masks of their real tokens."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
 
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
@@ -139,6 +140,11 @@ def scored_positions(
     if bos_token_id is None or bos_token_id == eos_token_id:
         return later
     return later & (input_ids != bos_token_id)
+
+
+def is_prepared(attention_mask: Any) -> bool:
+    """Return whether a mask is prepared: it has four axes, and says for each position what it may attend to."""
+    return attention_mask is not None and len(attention_mask.shape) == 4
 
 
 def padding_mask(attention_mask: Tensor | None, hidden: Tensor, seen: int | None = None) -> Tensor | None:

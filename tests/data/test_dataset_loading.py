@@ -13,7 +13,7 @@ import pytest
 from hf_lecture_models.data.reading import read_part_texts, read_rows
 from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
-from hf_lecture_models.data.text_rows import TextRows
+from hf_lecture_models.lab.studies.text_rows import TextRows
 
 datasets = pytest.importorskip("datasets")
 

@@ -10,7 +10,8 @@ from torch.testing import assert_close
 from torch.torch_version import TorchVersion
 
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel, unroll
-from hf_lecture_models.layers.recurrent_layer import OLDEST_TORCH_WITH_EXPORT, BidirectionalLayer, RecurrentLayer
+from hf_lecture_models.layers.recurrent_export import OLDEST_TORCH_WITH_EXPORT
+from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 
 KERNELS = {
     "elman": lambda: nn.RNN(4, 6, batch_first=True),

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.core.factories import sampled_batches
+from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
 from hf_lecture_models.tasks.language_models.spans import SpanCorruption, SpanCorruptionRecipe

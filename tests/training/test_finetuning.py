@@ -242,7 +242,7 @@ def test_the_printed_command_trains_a_stock_tagger(script: Script) -> None:
     assert re.fullmatch(r"1 steps, [\d,]+ tags/s, best validation accuracy [\d.]+: \S+/OUT\n", out)
     classes, scheme, *_ = err.splitlines()
     assert classes == "5 classes in T.conllu: B-LOC (9), B-PER (9), I-LOC (4), I-PER (3), O (17)"
-    assert scheme == "all tags are parts of entities; --scheme entities measures entities in place of words"
+    assert scheme == "all tags are parts of entities; scheme entities measures entities in place of words"
     model = AutoModelForTokenClassification.from_pretrained("OUT")
     assert type(model).__name__ == "BertForTokenClassification"
     assert list(model.config.id2label.values()) == TAGS

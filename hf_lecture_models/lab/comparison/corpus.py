@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.evaluation.encoding import encode_texts
+from hf_lecture_models.lab.comparison.python_reference import Corpus
 from hf_lecture_models.tokenization.corpus import read_training_lines
 
 # Fewer lines cannot be split into ten parts.

@@ -14,11 +14,11 @@ from typing import BinaryIO
 import numpy as np
 
 from hf_lecture_models.cli.io import as_they_come, load_language_model, stdin_lines
-from hf_lecture_models.data.row_writer import row_writer
-from hf_lecture_models.data.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
 from hf_lecture_models.io.files import check_writable, staged_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.lab.studies.filtering import PerplexityLimits, fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.row_writer import row_writer
+from hf_lecture_models.lab.studies.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
 from hf_lecture_models.tokenization.corpus import raw_lines, read_lines
 
 

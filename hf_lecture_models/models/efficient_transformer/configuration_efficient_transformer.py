@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the Transformers with efficient attention."""
 
-from hf_lecture_models.base.configuration import LARGEST_SIZE, TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_SIZE
 from hf_lecture_models.io.compat import strict
 
 
@@ -68,8 +69,8 @@ class EfficientTransformerConfig(LectureConfig):
         "num_hashes",
         "num_buckets",
     )
-    non_negative_fields = ("initializer_range", "num_sentinels", "pattern_seed")
-    largest_values = {**LectureConfig.largest_values, "num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
+    non_negative_fields = ("num_sentinels", "pattern_seed")
+    largest_values = {"num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
 
     vocab_size: int = 10_000
     attention_kind: str = "local"

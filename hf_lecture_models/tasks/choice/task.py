@@ -17,17 +17,20 @@ import torch
 from transformers import AutoModelForMultipleChoice
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import make_head
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
@@ -36,8 +39,10 @@ _EVALUATION_BATCH = 64
 
 
 @dataclass(kw_only=True)
-class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a multiple-choice model; its data have `context`, `choices`, `label`, or a benchmark's."""
+class ChoiceSettings(Settings, Benchmarked):
+    """The settings of a multiple-choice model."""
+
+    saved = ("max_length",)
 
     task: str | None = setting(
         None,
@@ -50,20 +55,34 @@ class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
         "tokens of a context with a choice; longer contexts are cut; null: what is too long for the model is an error",
         least=1,
     )
-    model: dict[str, Any] = setting(
-        SMALL_BERT,
-        "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
-    )
 
     @property
     def form(self) -> ChoiceForm:
         """The form of its rows."""
         return FORMS["own" if self.benchmark is None else self.benchmark.form]
 
+
+@dataclass(kw_only=True)
+class MultipleChoiceRecipe(ChoiceSettings, HeadRecipe, BenchmarkRecipe):
+    """The recipe of a multiple-choice model; its data have `context`, `choices`, `label`, or a benchmark's."""
+
+    model: dict[str, Any] = setting(
+        SMALL_BERT,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
+    )
+
     def column_aliases(self, column: str) -> Sequence[str]:
         """Return the names of a column in files; the number of a row has the Hub's name."""
         own = super().column_aliases(column)
         return ("idx", "id") if column == "id" and list(own) == [column] else own
+
+
+class ChoiceLines(LineForm):
+    """Lines of a context and its choices."""
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError unless the choices are two texts at least."""
+        check_choices(fields["choices"])
 
 
 class MultipleChoice(Task[MultipleChoiceRecipe]):
@@ -75,11 +94,12 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     items = "examples"
     script = "finetune_multiple_choice.py"
     recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
-    line_form = LineForm(
+    settings_class = ChoiceSettings
+    line_form = ChoiceLines(
         'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
     )
 
-    def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: ChoiceSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
@@ -102,9 +122,9 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         collate = ChoiceCollator(encoded.inputs, encoded.labels, processor)
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings) -> Encoded:
         """Tokenize each row's context with each of its choices."""
-        return Encoded(data, encode_choices(model, processor, data, recipe.max_length), data.columns.get("label"))
+        return Encoded(data, encode_choices(model, processor, data, settings.max_length), data.columns.get("label"))
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
@@ -126,7 +146,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
         return [scores[row] for row in range(len(encoded.inputs))]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> dict[str, Any]:
         """Return the accuracy, that of guessing (`chance`), and the number of examples."""
         predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
         chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
@@ -134,10 +154,10 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return {"accuracy": accuracy, "chance": chance, "examples": len(encoded.inputs)}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the numbers of the best choices of each row, with their probabilities and texts."""
-        scores = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        scores = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         return [
             [
                 found | {"text": choices[found["label"]]}
@@ -146,18 +166,12 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             for choices, own in zip(data.columns["choices"], scores, strict=True)
         ]
 
-    def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, folder: Path
-    ) -> Path:
+    def write_predictions(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings, folder: Path) -> Path:
         """Write lines {"idx", "label"} for COPA and other data, or the table of SWAG's or ARC's leaderboard."""
-        scores = self.predict(model, processor, self.encode(model, processor, data, recipe))
-        path = folder / ("predictions.jsonl" if recipe.benchmark is None else recipe.benchmark.file)
-        recipe.form.write(data, [int(row.argmax()) for row in scores], path)
+        scores = self.predict(model, processor, self.encode(model, processor, data, settings))
+        path = folder / ("predictions.jsonl" if settings.benchmark is None else settings.benchmark.file)
+        settings.form.write(data, [int(row.argmax()) for row in scores], path)
         return path
-
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError unless the choices are two texts at least."""
-        check_choices(fields["choices"])
 
 
 def longest(choices: Sequence[Example]) -> int:
@@ -268,5 +282,5 @@ def _refuse_long_choices(
         if special + choice + min(context, 1) > max_length:
             raise ValueError(
                 f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
-                f"special ones ({special}) leave none to its context; --max_length {special + choice + 1} at least"
+                f"special ones ({special}) leave none to its context; `max_length` {special + choice + 1} at least"
             )

@@ -12,7 +12,7 @@ from transformers import AutoConfig
 
 from hf_lecture_models.tasks.core.factories import adopt_special_tokens, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.core.frozen import freeze_backbone
-from hf_lecture_models.tasks.core.task import HeadRecipe
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 
 _CLASSES_SHOWN = 30
 

@@ -8,10 +8,10 @@ import sys
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.lab.comparison.baselines import make_baselines
 from hf_lecture_models.lab.comparison.letters import score_by_letters
+from hf_lecture_models.lab.comparison.python_reference import python_reference
 from hf_lecture_models.lab.comparison.quickstart import (
     LECTURE_PAIRS,
     PAIRS,

@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import Caption, caption_log_probs, on_patches, patch_attention
 from hf_lecture_models.tasks.captioning.task import ImageCaptioning, attention_on_half, chance_of_matches
 from hf_lecture_models.tasks.core.main import train_from_command
+from hf_lecture_models.tasks.core.task import recipe_of
 from hf_lecture_models.tasks.images.pixels import Normalization
 from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
@@ -80,7 +81,7 @@ def test_the_measures_follow_their_definitions(trained: Path) -> None:
     model, processor = load_model(str(trained / "model"))
     task = ImageCaptioning()
     facts = {"recipe": {}, "task": json.loads((trained / "model" / "task.json").read_text())}
-    recipe = task.recipe_of(facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
+    recipe = recipe_of(task, facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
     data = task.read(recipe, "validation")
     assert data is not None
     found = task.evaluate(model, processor, data, recipe)

@@ -22,14 +22,14 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.core.task import Encoded
-from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize
+from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize, squad
 from hf_lecture_models.tasks.question_answering.task import (
     QuestionAnswering,
     QuestionAnsweringRecipe,
     WindowCollator,
     cut_questions,
 )
+from hf_lecture_models.tasks.registry import read_file
 from tests.tasks.small_answerer import (
     ANSWERABLE,
     ROWS,
@@ -322,7 +322,7 @@ def test_published_files(shared_data: Path, name: str, questions: int, unanswera
     # A few answers are ".", of which nothing is left.
     texts = [next((text for text in own if normalize(text)), "") for own in answers]
     predictions = [{"text": text, "no_answer_score": 0.0} for text in texts]
-    measured = compute_all("squad", predictions, answers)
+    measured = squad(predictions, answers)
     assert (measured["f1"], measured["exact_match"]) == (1.0, 1.0)
 
 
@@ -457,7 +457,7 @@ def test_files_win_over_the_named_task(tmp_path: Path, monkeypatch: pytest.Monke
     mixed = recipe(task="squad_v2", train_rows=[], validation_files=[path])
     assert len(TASK.read(mixed, "validation") or ()) == 10
     assert mixed.dataset_name == "rajpurkar/squad_v2"
-    assert len(TASK.read_file(path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
+    assert len(read_file(TASK, path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
 
 
 # Inputs that do not fit
@@ -494,7 +494,7 @@ def test_tokenizers_that_do_not_fit_are_refused(folder: Path) -> None:
 def test_saved_settings_as_fields_of_a_recipe() -> None:
     """A stride of 0 is a setting; what is False or None is left to the recipe."""
     saved = {"doc_stride": 0, "no_answer": False, "no_answer_threshold": None, "max_answer_length": 4}
-    assert TASK.recipe_fields(saved) == {"doc_stride": 0, "max_answer_length": 4}
+    assert TASK.settings_class.fields_of(saved) == {"doc_stride": 0, "max_answer_length": 4}
 
 
 @pytest.mark.parametrize("kind", ["squad_v2", "squad"])

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hf_lecture_models.data.tables import BYTE_ORDER_MARK
-from hf_lecture_models.data.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.packing import packed
+from hf_lecture_models.lab.studies.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.tokenization.corpus import without_end
 
 # Kept rows are gathered to groups of this size, as writers of Parquet do by themselves.
