@@ -148,7 +148,7 @@ def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     assert found.schema.equals(whole.schema, check_metadata=True)
     assert found.to_pylist() == chosen(kept, whole.to_pylist())
     for options, message in (
-        ([], "name a file for them"),
+        ([], "--output names a file for them"),
         (["-o", tmp_path / "kept.txt"], "rows stay in their own form, parquet"),
         (["-o", tmp_path / "kept.parquet", "--text-column", "label"], "'label' holds int64, not texts"),
         (["-o", tmp_path / "kept.parquet", "--text-column", "no"], "has no column 'no'"),

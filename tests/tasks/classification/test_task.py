@@ -213,7 +213,7 @@ def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     for fields, message in (
         ({}, r"the recipe's train_rows, row 13 has 22 tokens, more .* longest input; `max_length` 16 cuts"),
-        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({"max_length": 17}, "`max_length` 17 is more than the model's longest input, 16 tokens"),
     ):
         chosen = recipe(train_rows=rows, **fields)
         with pytest.raises(ValueError, match=message):

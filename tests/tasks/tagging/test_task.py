@@ -249,7 +249,7 @@ def test_too_long_sentences_are_an_error_or_cut(bert: Path, capsys: pytest.Captu
     data = read(rows)
     for fields, message in (
         ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; `max_length` 16 cuts"),
-        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({"max_length": 17}, "`max_length` 17 is more than the model's longest input, 16 tokens"),
         ({"max_length": 2}, "max_length 2 leaves no word of any sentence"),
     ):
         with pytest.raises(ValueError, match=message):
