@@ -2,8 +2,9 @@
 """The command line of `hf-lecture`: its verbs, their options, and what is refused before anything runs.
 
 This file is outside the package, because importing the package imports torch and transformers, which takes seconds.
-Help, shell completion and refusals need neither. After a command line is understood, `_run` imports
-`hf_lecture_models/cli/VERB.py` and calls its `run`.
+Help, shell completion and refusals need neither. Here alone stand the names, types, defaults and help of the options.
+After a command line is understood, `_run` imports the file of the verb and calls its `run`, whose parameters are the
+options that it reads.
 """
 
 try:
@@ -18,9 +19,12 @@ try:
     from typing import Annotated, Any
 
     import typer
+    from typer import Argument, Option
 except KeyboardInterrupt:  # before `main` begins, nothing else catches it
     raise SystemExit(130) from None
 
+# The default of what may be repeated: nothing.
+_NONE: list[str] = []
 # The demo's page has a column for each model.
 _MOST_MODELS = 8
 
@@ -64,14 +68,16 @@ def _exit_at_once(number: int, _: Any) -> None:
     os._exit(128 + number)
 
 
-def _run(verb: str, file: str | None = None, /, **options: Any) -> None:
-    """Call `run(**options)` of `hf_lecture_models/cli/FILE.py`; the file is named after the verb unless given."""
+def _run(verb: str, module: str, options: dict[str, Any]) -> None:
+    """Call `run` of `hf_lecture_models.MODULE` with those of the options that are its parameters."""
     _import_package()
     from hf_lecture_models.cli.app import run_verb
     from hf_lecture_models.loading import be_quiet
 
     be_quiet()
-    run_verb(verb, file or verb, options)
+    run_verb(
+        verb, module, {name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()}
+    )
 
 
 def _import_package() -> None:
@@ -92,14 +98,14 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-def _refuse_unreadable_files(context: typer.Context, files: list[str] | None) -> list[str]:
+def _refuse_unreadable_files(context: typer.Context, files: list[str]) -> list[str]:
     """Return the files, or end with status 1 where one of them cannot be read; `-` is standard input."""
-    problems = (_problem_of(file, context.info_name) for file in files or () if file != "-")
+    problems = (_problem_of(file, context.info_name) for file in files if file != "-")
     problem = next(filter(None, problems), None)
     if problem is not None and not context.resilient_parsing:  # which is shell completion
         print(f"hf-lecture {context.info_name}: {problem}", file=sys.stderr)
         raise typer.Exit(1)
-    return files or []
+    return files or ([] if context.info_name == "generate" else ["-"])
 
 
 def _problem_of(file: str, verb: str | None) -> str | None:
@@ -113,7 +119,7 @@ def _problem_of(file: str, verb: str | None) -> str | None:
 
 
 def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path | None:
-    _refuse_unreadable_files(context, [str(file)] if file else None)
+    _refuse_unreadable_files(context, [str(file)] if file else [])
     return file
 
 
@@ -162,168 +168,145 @@ EXERCISE_NAMES = (
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
-Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
-    list[str] | None,
-    typer.Argument(
+    list[str],
+    Argument(
         help="Text files (.gz too); none, or -, is standard input.", metavar="FILE", callback=_refuse_unreadable_files
     ),
 ]
 Tables = Annotated[
-    list[str] | None,
-    typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
+    list[str], Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE")
 ]
 Inputs = Annotated[
-    list[str] | None,
-    typer.Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE"),
+    list[str], Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
+Json = Annotated[bool, Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 JsonOfWords = Annotated[
-    bool, typer.Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
+    bool, Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
 ]
 Store = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--store",
         help="Save the measured setting (the best threshold for no answer) in MODEL, if it has none: predictions and "
         "later measures use it. For validation data.",
     ),
 ]
 WhichProbability = Annotated[
-    Probability,
-    typer.Option(help="terminated: of the text with its end; prefix: of all texts that begin with it."),
+    Probability, Option(help="terminated: of the text with its end; prefix: of all texts that begin with it.")
 ]
 SentencePiece = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="A sentencepiece model (.model) whose pieces are the words of an n-gram, as CCNet has them.",
         metavar="FILE",
         callback=_refuse_unreadable_file,
     ),
 ]
 CorpusFiles = Annotated[
-    list[str] | None,
-    typer.Argument(
+    list[str],
+    Argument(
         help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
         "standard input.",
         metavar="FILE",
         callback=_refuse_unreadable_files,
     ),
 ]
-Keep = Annotated[
-    float | None, typer.Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")
-]
+Keep = Annotated[float | None, Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")]
 MaxPerplexity = Annotated[
-    float | None, typer.Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
+    float | None, Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
 ]
 MinPerplexity = Annotated[
-    float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
+    float | None, Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
 ]
 WhichMeasure = Annotated[
-    Measure,
-    typer.Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words."),
+    Measure, Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words.")
 ]
-TextColumn = Annotated[str, typer.Option(help="The field or column that holds the text.")]
+TextColumn = Annotated[str, Option(help="The field or column that holds the text.")]
 KeptRows = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
+    Path | None, Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses.")
 ]
-FilterBatchSize = Annotated[int | None, typer.Option(min=1, help="Texts per batch of a network, by default 64.")]
+FilterBatchSize = Annotated[int | None, Option(min=1, help="Texts per batch of a network, by default 64.")]
 TextFormOption = Annotated[
-    TextForm,
-    typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),
+    TextForm, Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words.")
 ]
-Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
+Tokens = Annotated[bool, Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
-    list[str] | None,
-    typer.Option(help="A file for this part; may be repeated. Without it, lines of FILE are held out.", metavar="FILE"),
+    list[str],
+    Option(help="A file for this part; may be repeated. Without it, lines of FILE are held out.", metavar="FILE"),
 ]
-Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
+Seed = Annotated[int, Option(help="Random seed of initial weights, dropout and the order of the data.")]
 CacheWeight = Annotated[
-    float | None,
-    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache of the last words, such as 0.1."),
+    float | None, Option(min=0, max=0.999, help="With --stream: weight of a cache of the last words, such as 0.1.")
 ]
 ContinuousCacheWeight = Annotated[
-    float | None,
-    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache that compares hidden states."),
+    float | None, Option(min=0, max=0.999, help="With --stream: weight of a cache that compares hidden states.")
 ]
-CacheWindow = Annotated[int, typer.Option(min=1, help="Tokens that a cache holds.")]
+CacheWindow = Annotated[int, Option(min=1, help="Tokens that a cache holds.")]
 DynamicEvaluationRate = Annotated[
-    float | None,
-    typer.Option(min=0, help="With --stream: a copy of the network learns each segment, at this learning rate."),
+    float | None, Option(min=0, help="With --stream: a copy of the network learns each segment, at this learning rate.")
 ]
-BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
-Prompts = Annotated[
-    list[str] | None, typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")
-]
+BatchSize = Annotated[int, Option(min=1, help="Texts per batch.")]
+Prompts = Annotated[list[str], Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")]
 MaxNewTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."),
+    Option(min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."),
 ]
 Temperature = Annotated[
-    float,
-    typer.Option(callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely."),
+    float, Option(callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely.")
 ]
-TopK = Annotated[int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
+TopK = Annotated[int, Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
 TopP = Annotated[
-    float,
-    typer.Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p (nucleus)."),
+    float, Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p (nucleus).")
 ]
-NumberOfTexts = Annotated[
-    int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")
-]
+NumberOfTexts = Annotated[int, Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")]
 Interactive = Annotated[
-    bool,
-    typer.Option("--interactive", help="Suggest the likeliest next words as you type; --number of them, by default 5."),
+    bool, Option("--interactive", help="Suggest the likeliest next words as you type; --number of them, by default 5.")
 ]
 FusedModel = Annotated[
     str | None,
-    typer.Option(help="A second model of the same vocabulary, added to the scores (shallow fusion).", metavar="MODEL"),
+    Option(help="A second model of the same vocabulary, added to the scores (shallow fusion).", metavar="MODEL"),
 ]
 FuseWeight = Annotated[
-    float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
+    float | None, Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
 ]
 
-OutputFolder = Annotated[Path, typer.Option(help="Folder for models, table and pictures.")]
+OutputFolder = Annotated[Path, Option(help="Folder for models, table and pictures.")]
 Beams = Annotated[
-    int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+    int | None, Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
 ]
 MaxLength = Annotated[
-    int | None,
-    typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
+    int | None, Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more.")
 ]
-Layer = Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")]
-Head = Annotated[int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")]
-Text = Annotated[str, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
+Layer = Annotated[int | None, Option(min=1, help="Counted from 1; by default the mean over all.")]
+Head = Annotated[int | None, Option(min=1, help="With --layer: counted from 1; by default the mean over all.")]
+Text = Annotated[str, Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
 Picture = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
+    Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
 ]
-Beside = Annotated[
-    list[str] | None, typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")
-]
+Beside = Annotated[list[str], Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")]
 PromptTaskName = Annotated[
-    PromptTask | None,
-    typer.Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK"),
+    PromptTask | None, Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK")
 ]
 PromptTemplateFile = Annotated[
-    Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
+    Path | None, Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
 ]
 PromptRows = Annotated[
-    list[str] | None,
-    typer.Option(
+    list[str],
+    Option(
         help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
         "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
         metavar="FILE",
     ),
 ]
 ShotRows = Annotated[
-    list[str] | None,
-    typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
+    list[str], Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE")
 ]
 Shots = Annotated[
     list[int] | None,
-    typer.Option(
+    Option(
         min=0,
         help="Examples before each prompt; may be repeated. By default 0, 1 and 4, or only 0 if there are no rows to "
         "draw them from.",
@@ -331,7 +314,7 @@ Shots = Annotated[
 ]
 UnigramTexts = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="A text file, such as the model's training text: a unigram model of its tokens is measured too.",
         metavar="FILE",
     ),
@@ -341,7 +324,7 @@ UnigramTexts = Annotated[
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
+        bool, Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """All models of the NLP lectures, from the n-gram to the Transformer: train, measure, look inside, publish.
@@ -356,7 +339,7 @@ def options(
 @app.command(short_help="Train and compare the models on text that comes with Python.")
 def quickstart(
     output: OutputFolder = Path("quickstart"),
-    tiny: Annotated[bool, typer.Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
+    tiny: Annotated[bool, Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Train six language models on English text that comes with Python; compare, save and reload them.
@@ -364,33 +347,31 @@ def quickstart(
     They are two n-grams, a feed-forward and a recurrent network, an LSTM and a Transformer. It works offline and
     takes a few minutes.
     """
-    _run("quickstart", output=output, tiny=tiny, seed=seed)
+    _run("quickstart", "lab.verbs.quickstart", locals())
 
 
 @app.command(short_help="Train and compare the models on your own text.")
 def ladder(
-    files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
+    files: Annotated[list[str], Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: OutputFolder = Path("ladder"),
-    validation: HeldOut = None,
-    test: HeldOut = None,
+    validation: HeldOut = _NONE,
+    test: HeldOut = _NONE,
     tokenizer: Annotated[
         TokenKind | None,
-        typer.Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
+        Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
     ] = None,
     vocab_size: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens in the vocabulary; by default 10,000 words, 4,000 of the others."),
+        int | None, Option(min=1, help="Most tokens in the vocabulary; by default 10,000 words, 4,000 of the others.")
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(min=1, help="Words, characters or (bpe) pairs that are rarer get no token; by default 2, bpe 5."),
+        Option(min=1, help="Words, characters or (bpe) pairs that are rarer get no token; by default 2, bpe 5."),
     ] = None,
     minutes: Annotated[
-        float,
-        typer.Option(callback=_refuse_minutes, help="Training time of all networks together; the whole takes longer."),
+        float, Option(callback=_refuse_minutes, help="Training time of all networks together; the whole takes longer.")
     ] = 4.0,
     tiny: Annotated[
-        bool, typer.Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
+        bool, Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
     ] = False,
     seed: Seed = 0,
 ) -> None:
@@ -398,23 +379,21 @@ def ladder(
 
     If it is interrupted, the same command goes on after the models that are finished.
     """
-    data = {"files": files, "validation": validation or (), "test": test or ()}
-    tokens = {"tokenizer": tokenizer and tokenizer.value, "vocab_size": vocab_size, "min_count": min_count}
-    _run("ladder", **data, **tokens, minutes=minutes, tiny=tiny, seed=seed, output=output)
+    _run("ladder", "lab.verbs.ladder", locals())
 
 
 @app.command(short_help="Log-probability of each line, perplexity of all lines.")
 def score(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     probability: WhichProbability = Probability.terminated,
     tokens: Tokens = False,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
+        bool, Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
     segmentations: Annotated[
         Segmentations,
-        typer.Option(
+        Option(
             help="best: the tokens that the tokenizer gives; marginal: the sum over all segmentations of a unigram "
             "tokenizer, exact for n-gram models, a lower bound for networks."
         ),
@@ -432,34 +411,31 @@ def score(
     A blank line is an empty text. The summary goes to standard error, with --json into a last line {"summary": ...}.
     With --stream nothing is printed before the last line is read.
     """
-    adaptation = {"cache": cache, "continuous_cache": continuous_cache, "dynamic_evaluation": dynamic_evaluation}
-    if not stream and set(adaptation.values()) != {None}:
+    is_adapted = (cache, continuous_cache, dynamic_evaluation) != (None, None, None)
+    if is_adapted and not stream:
         raise typer.BadParameter("a cache and dynamic evaluation follow lines that come after each other: add --stream")
     if stream and probability is Probability.prefix:
         raise typer.BadParameter("with --stream each text ends before the next begins: not --probability prefix")
     if segmentations is Segmentations.marginal and (stream or tokens or sentencepiece):
         raise typer.BadParameter("--segmentations marginal goes with neither --stream nor --tokens nor --sentencepiece")
-    options: dict[str, Any] = {"probability": probability.value, "tokens": tokens, "json": json}
-    options |= {"batch_size": batch_size, "segmentations": segmentations.value}
-    options["adaptation"] = {**adaptation, "window": cache_window}
-    options["sentencepiece"] = sentencepiece and str(sentencepiece)
-    _run("score", name=model, files=files or ["-"], stream=stream, **options)
+    is_plain = segmentations is Segmentations.best and not is_adapted
+    _run("score", "cli.score" if is_plain else "lab.verbs.score", locals())
 
 
 @app.command("filter", short_help="Keep the texts of a corpus that a model finds probable.")
 def filter_texts(
-    model: Model,
-    files: CorpusFiles = None,
+    name: Model,
+    files: CorpusFiles = _NONE,
     keep: Keep = None,
     max_perplexity: MaxPerplexity = None,
     min_perplexity: MinPerplexity = None,
     measure: WhichMeasure = Measure.perplexity,
     text_column: TextColumn = "text",
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
-    split: Annotated[str, typer.Option(help="The part of a folder's data set.")] = "train",
+    jsonl: Annotated[bool, Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
+    split: Annotated[str, Option(help="The part of a folder's data set.")] = "train",
     sentencepiece: SentencePiece = None,
     output: KeptRows = None,
-    scores: Annotated[Path | None, typer.Option(help="A file for the perplexity of each row, one per line.")] = None,
+    scores: Annotated[Path | None, Option(help="A file for the perplexity of each row, one per line.")] = None,
     batch_size: FilterBatchSize = None,
 ) -> None:
     """Print the texts with the lowest perplexity, in their order; whole rows of tables, unchanged.
@@ -467,30 +443,24 @@ def filter_texts(
     Blank texts and texts of probability 0 are never kept. A summary goes to standard error. With --keep the input is
     read twice; standard input is copied to a temporary file.
     """
-    limits = {"most": max_perplexity, "least": min_perplexity}
-    if (keep is None) == (limits == {"most": None, "least": None}):
+    if (keep is None) == (max_perplexity is None and min_perplexity is None):
         raise typer.BadParameter("give either --keep FRACTION, or --max-perplexity, --min-perplexity or both")
     if keep is not None and not 0 < keep <= 1:
         raise typer.BadParameter(f"--keep is {keep}; it must be above 0 and at most 1")
-    if (files or []).count("-") > 1:
+    if (files).count("-") > 1:
         raise typer.BadParameter("standard input can be read only once: name - once")
-    rows = {"column": text_column, "as_json": jsonl, "split": split}
-    options: dict[str, Any] = {"keep": keep, "limits": limits, "measure": measure.value, "batch_size": batch_size}
-    options |= {"output": output and str(output), "scores": scores and str(scores)}
-    options["sentencepiece"] = sentencepiece and str(sentencepiece)
-    _run("filter", name=model, files=files or ["-"], rows=rows, **options)
+    _run("filter", "lab.verbs.filter", locals())
 
 
 @app.command("surprisal", short_help="Bits of each word, as CSV.")
 def surprisal_of_words(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     beside: Annotated[
-        list[str] | None,
-        typer.Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL"),
-    ] = None,
+        list[str], Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL")
+    ] = _NONE,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
+        bool, Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
     json: JsonOfWords = False,
     batch_size: BatchSize = 64,
@@ -508,22 +478,21 @@ def surprisal_of_words(
     input is read in windows that overlap by half, which the sums say. With --stream nothing is printed before the last
     line is read.
     """
-    which = {"beside": beside or [], "stream": stream, "json": json, "batch_size": batch_size}
-    _run("surprisal", name=model, files=files or ["-"], **which)
+    _run("surprisal", "lab.verbs.surprisal", locals())
 
 
 @app.command(short_help="Order sentences by probability.")
 def rank(
-    model: Model,
-    files: Files = None,
+    name: Model,
+    files: Files = _NONE,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
+        bool, Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
     ] = False,
-    weight: Annotated[float | None, typer.Option(help="With --scores: multiplies ln P.")] = None,
-    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word of the sentence.")] = 0.0,
+    weight: Annotated[float | None, Option(help="With --scores: multiplies ln P.")] = None,
+    length_bonus: Annotated[float, Option(help="With --scores: added for each word of the sentence.")] = 0.0,
     references: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="With --scores: a file with the correct sentence of each group; gives word error rates and --weight.",
             callback=_refuse_unreadable_file,
         ),
@@ -537,31 +506,29 @@ def rank(
 
     With --scores the groups are n-best lists, for example of a speech recogniser, to be rescored.
     """
-    options: dict[str, Any] = {"name": model, "files": files or ["-"], "probability": probability.value}
-    options |= {"tokens": tokens, "json": json, "batch_size": batch_size}
     if not scores:
         if (weight, length_bonus, references) != (None, 0.0, None):
             raise typer.BadParameter("--weight, --length-bonus and --references need --scores")
-        return _run("rank", **options)
+        return _run("rank", "cli.rank", locals())
     if weight is None and references is None:
         raise typer.BadParameter("--scores needs --weight, or --references to find the best one")
-    _run("rank", "nbest", **options, references=references, weight=weight, length_bonus=length_bonus)
+    _run("rank", "lab.verbs.nbest", locals())
 
 
 @app.command(short_help="Continue prompts, or suggest next words as you type.")
 def generate(
     context: typer.Context,
-    model: Model,
-    files: Files = None,
-    prompt: Prompts = None,
+    name: Model,
+    files: Files = _NONE,
+    prompts: Prompts = _NONE,
     max_new_tokens: MaxNewTokens = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
+    sample: Annotated[bool, Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
     temperature: Temperature = 1.0,
     top_k: TopK = 0,
     top_p: TopP = 1.0,
-    beams: Annotated[int, typer.Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
+    beams: Annotated[int, Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
     number: NumberOfTexts = 1,
-    seed: Annotated[int | None, typer.Option(help="With --sample: random seed.")] = None,
+    seed: Annotated[int | None, Option(help="With --sample: random seed.")] = None,
     fuse: FusedModel = None,
     fuse_weight: FuseWeight = None,
     interactive: Interactive = False,
@@ -570,7 +537,8 @@ def generate(
 ) -> None:
     """Continue each --prompt, or each line of files or of standard input. An empty prompt starts a new text."""
     if interactive:
-        return _run("generate", "autocomplete", name=model, number=_number_of_words(context, number))
+        number = _number_of_words(context, number)
+        return _run("generate", "cli.autocomplete", locals())
     options: dict[str, Any] = {"num_beams": beams, "num_return_sequences": number}
     if sample:
         options |= {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -580,15 +548,13 @@ def generate(
         raise typer.BadParameter(f"--number {number} needs --sample, or --beams {number} at least")
     if (fuse is None) != (fuse_weight is None):
         raise typer.BadParameter("--fuse MODEL and --fuse-weight NUMBER go together, for example --fuse-weight 0.3")
-    inputs = {"name": model, "prompts": prompt or [], "files": files or [], "max_new_tokens": max_new_tokens}
-    fused = None if fuse is None else (fuse, fuse_weight)
-    _run("generate", **inputs, options=options, seed=seed, fused=fused, json=json, batch_size=batch_size)
+    _run("generate", "cli.generate", locals())
 
 
 def _number_of_words(context: typer.Context, number: int) -> int:
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    if given - {"model", "interactive", "number"}:
+    if given - {"name", "interactive", "number"}:
         raise typer.BadParameter("--interactive goes with --number alone")
     return number if "number" in given else 5
 
@@ -599,15 +565,14 @@ def _number_of_words(context: typer.Context, number: int) -> int:
 )
 def predict(
     context: typer.Context,
-    model: Model,
-    files: Inputs = None,
+    name: Model,
+    files: Inputs = _NONE,
     top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
+        int | None, Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5.")
     ] = None,
-    aggregate: Annotated[bool, typer.Option("--aggregate", help="Print entities in place of words with tags.")] = False,
+    aggregate: Annotated[bool, Option("--aggregate", help="Print entities in place of words with tags.")] = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help='Lines are JSON objects {"text": ...}, for a pair with "text_pair" too.')
+        bool, Option("--jsonl", help='Lines are JSON objects {"text": ...}, for a pair with "text_pair" too.')
     ] = False,
     max_length: MaxLength = None,
     json: Json = False,
@@ -623,10 +588,9 @@ def predict(
     .jsonl, .parquet, .conll or .conllu are tables. Their columns are read as by the verb evaluate; --columns.COLUMN
     NAME names another column.
     """
-    paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"top_k": top_k, "aggregate": aggregate, "jsonl": jsonl, "max_length": max_length}
-    options |= {"files": _refuse_unreadable_files(context, paths) or ["-"], "fields": fields}
-    _run("predict", name=model, json=json, batch_size=batch_size, **options)
+    files, fields = _split_data_options(files)
+    files = _refuse_unreadable_files(context, files)
+    _run("predict", "cli.predict", locals())
 
 
 @app.command(
@@ -635,22 +599,19 @@ def predict(
 )
 def translate(
     context: typer.Context,
-    model: Model,
-    files: Tables = None,
+    name: Model,
+    files: Tables = _NONE,
     beams: Beams = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
+        float | None, Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
     ] = None,
-    number: Annotated[
-        int, typer.Option(min=1, help="Translations of each line, best first; needs as many --beams.")
-    ] = 1,
+    number: Annotated[int, Option(min=1, help="Translations of each line, best first; needs as many --beams.")] = 1,
     max_new_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
+        Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
     ] = None,
     max_length: Annotated[
-        int | None,
-        typer.Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more."),
+        int | None, Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more.")
     ] = None,
     json: Json = False,
     batch_size: BatchSize = 32,
@@ -660,14 +621,14 @@ def translate(
     An empty line gives as many empty lines as other lines have translations, so that both sides stay aligned. Files
     named .csv, .tsv, .json, .jsonl or .parquet are tables; --columns.source NAME names the column to translate.
     """
-    paths, fields = _split_data_options(files or [])
+    files, fields = _split_data_options(files)
     if number > 1 and number > (beams or 1):
         raise typer.BadParameter(f"--number {number} needs --beams {number} at least")
     given = {"num_beams": beams, "length_penalty": length_penalty, "max_new_tokens": max_new_tokens}
     options = {name: value for name, value in {**given, "max_length": max_length}.items() if value is not None}
     options |= {"num_return_sequences": number} if number > 1 else {}
-    names = _refuse_unreadable_files(context, paths) or ["-"]
-    _run("translate", name=model, files=names, options=options, json=json, batch_size=batch_size, fields=fields)
+    files = _refuse_unreadable_files(context, files)
+    _run("translate", "cli.translate", locals())
 
 
 @app.command(
@@ -675,26 +636,24 @@ def translate(
     context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
 )
 def evaluate(
-    model: Model,
+    name: Model,
     task: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A benchmark: cola, sst2, rte, ewt, wnut17, copa, ...; or a kind of task, for data of your own: "
             "text_classification, causal_lm, ... Another name lists them all.",
             metavar="TASK",
         ),
     ],
     files: Annotated[
-        list[str] | None,
-        typer.Argument(
+        list[str],
+        Argument(
             help="Files of the benchmark, or files with the columns of the recipe that trained the model; relative to "
             "this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
             metavar="FILE",
         ),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Split of the data on the Hub; by default those for validation.")
-    ] = None,
+    ] = _NONE,
+    split: Annotated[str | None, Option(help="Split of the data on the Hub; by default those for validation.")] = None,
     max_length: MaxLength = None,
     output: Picture = None,
     store: Store = False,
@@ -706,10 +665,8 @@ def evaluate(
     names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
     tags|entities.
     """
-    paths, fields = _split_data_options(files or [])
-    options: dict[str, Any] = {"split": split, "max_length": max_length, "fields": fields}
-    options |= {"json": json, "store": store, "output": output}
-    _run("evaluate", name=model, task=task, files=paths, **options)
+    files, fields = _split_data_options(files)
+    _run("evaluate", "cli.evaluate", locals())
 
 
 def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -734,13 +691,11 @@ def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
 
 @app.command(short_help="Grammar: accuracy on the minimal pairs of BLiMP.")
 def blimp(
-    model: Model,
+    name: Model,
     data: Annotated[
-        Path | None, typer.Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
+        Path | None, Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path(
-        "blimp"
-    ),
+    output: Annotated[Path, Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path("blimp"),
     text_form: TextFormOption = TextForm.plain,
     probability: WhichProbability = Probability.terminated,
     json: Json = False,
@@ -750,26 +705,25 @@ def blimp(
 
     If it is interrupted, the same command goes on after the paradigms that are finished.
     """
-    options = {"text_form": text_form.value, "probability": probability.value, "json": json, "batch_size": batch_size}
-    _run("blimp", name=model, data=data, output=output, **options)
+    _run("blimp", "lab.verbs.blimp", locals())
 
 
 @app.command(short_help="Prompts: how often the answer that a model finds best is right.")
 def prompt(
-    model: Model,
+    name: Model,
     task: PromptTaskName = None,
     template: PromptTemplateFile = None,
-    data: PromptRows = None,
-    shots_data: ShotRows = None,
+    data: PromptRows = _NONE,
+    shots_data: ShotRows = _NONE,
     shots: Shots = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed from which examples are drawn.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed from which examples are drawn.")] = 0,
     text_form: TextFormOption = TextForm.plain,
     generate: Annotated[
-        bool, typer.Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
+        bool, Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
     ] = True,
     unigram: UnigramTexts = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
+        Path | None, Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
     ] = None,
     json: Json = False,
     batch_size: BatchSize = 32,
@@ -781,31 +735,25 @@ def prompt(
     """
     if (task is None) == (template is None):
         raise typer.BadParameter("give a TASK, or --template with a file of your own")
-    fields: dict[str, Any] = {"task": task and task.value, "template": str(template or "")}
-    fields |= {"data": data or [], "shots_data": shots_data or [], "shots": shots or None, "unigram": unigram or ""}
-    fields |= {"seed": seed, "text_form": text_form.value, "generate": generate, "batch_size": batch_size}
-    fields["output_dir"] = str(output or "")
-    _run("prompt", name=model, fields=fields, json=json)
+    _run("prompt", "lab.verbs.prompt", locals())
 
 
 @app.command(short_help="Words with the most similar embeddings.")
 @see.command(short_help="Words with the most similar embeddings.")
 def neighbours(
-    model: Model,
-    words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
-    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
+    name: Model,
+    words: Annotated[list[str], Argument(help="Words of the vocabulary.", metavar="WORD")],
+    number: Annotated[int, Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
     output_embeddings: Annotated[
-        bool, typer.Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
+        bool, Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
     ] = False,
-    metric: Annotated[
-        Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
-    ] = Metric.cosine,
+    metric: Annotated[Metric, Option(help="Similarity: the cosine, or minus the Euclidean distance.")] = Metric.cosine,
     mean_of_pieces: Annotated[
-        bool, typer.Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
+        bool, Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             "--picture",
@@ -814,33 +762,31 @@ def neighbours(
         ),
     ] = None,
     analogy: Annotated[
-        bool, typer.Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
+        bool, Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Print the words nearest to each WORD in the model's embeddings, with their similarity."""
-    options = {"k": number, "which": "output" if output_embeddings else "input", "metric": metric.value}
-    options |= {"mean_of_pieces": mean_of_pieces, "analogy": analogy}
     if analogy and (metric is not Metric.cosine or mean_of_pieces or output is not None):
         raise typer.BadParameter(
             "--analogy compares whole words by the cosine and draws nothing; leave the other options out"
         )
-    _run("neighbours", name=model, words=words, options=options, output=output, json=json)
+    _run("neighbours", "lab.verbs.neighbours", locals())
 
 
 @see.command(short_help="How much each token attends to each.")
 def attention(
-    model: Model,
+    name: Model,
     text: Text,
     pair: Annotated[
-        str | None, typer.Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
+        str | None, Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
     ] = None,
     layer: Layer = None,
     head: Head = None,
     all_heads: Annotated[
-        bool, typer.Option("--all", help="Draw a small picture of each head, of all layers or of --layer.")
+        bool, Option("--all", help="Draw a small picture of each head, of all layers or of --layer.")
     ] = False,
-    word: Annotated[str | None, typer.Option(help="Only this token of the text, and what it attends to.")] = None,
+    word: Annotated[str | None, Option(help="Only this token of the text, and what it attends to.")] = None,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -851,22 +797,20 @@ def attention(
         raise typer.BadParameter("--all goes with neither --head nor --word")
     if all_heads and output is None and not json:
         raise typer.BadParameter("--all needs --output PICTURE.svg or --json")
-    which = {"layer": layer, "head": head, "all_heads": all_heads, "word": word}
-    _run("see attention", "see_attention", name=model, text=text, pair=pair, **which, output=output, json=json)
+    _run("see attention", "cli.see_attention", locals())
 
 
 @see.command(short_help="Which words of the source each word of a translation attends to.")
 def alignment(
-    model: Model,
+    name: Model,
     text: Annotated[
-        str | None, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
+        str | None, Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
     ] = None,
     image: Annotated[
-        Path | None, typer.Option(help="An image, in place of TEXT: which patches each word of its caption attends to.")
+        Path | None, Option(help="An image, in place of TEXT: which patches each word of its caption attends to.")
     ] = None,
     target: Annotated[
-        str | None,
-        typer.Option(help="A translation or caption of your own, not the model's.", callback=_refuse_blank_text),
+        str | None, Option(help="A translation or caption of your own, not the model's.", callback=_refuse_blank_text)
     ] = None,
     beams: Beams = None,
     layer: Layer = None,
@@ -885,17 +829,16 @@ def alignment(
         raise typer.BadParameter("--head belongs to a layer: name --layer too")
     if target is not None and beams is not None:
         raise typer.BadParameter("--beams search a translation; --target gives it: leave one out")
-    which = {"target": target, "beams": beams, "layer": layer, "head": head}
-    _run("see alignment", "see_alignment", name=model, text=text, image=image, **which, output=output, json=json)
+    _run("see alignment", "cli.see_alignment", locals())
 
 
 @see.command(short_help="How much the last state depends on each word, by distance.")
 def gradients(
-    model: Model,
+    name: Model,
     text: Text,
-    beside: Beside = None,
-    untrained: Annotated[
-        bool, typer.Option("--untrained", help="Also show each model before training, with new random weights.")
+    beside: Beside = _NONE,
+    with_untrained: Annotated[
+        bool, Option("--untrained", help="Also show each model before training, with new random weights.")
     ] = False,
     output: Picture = None,
     json: Json = False,
@@ -904,27 +847,26 @@ def gradients(
 
     For recurrent networks, also print the singular values of one step's Jacobian; below 1 they make gradients vanish.
     """
-    which = {"beside": beside or [], "with_untrained": untrained}
-    _run("see gradients", "see_gradients", name=model, text=text, **which, output=output, json=json)
+    _run("see gradients", "cli.see_gradients", locals())
 
 
 @see.command(short_help="How a text is split into tokens: merges, longest matches, or the best segmentations.")
-def segmentation(model: Model, text: Text, output: Picture = None, json: Json = False) -> None:
+def segmentation(name: Model, text: Text, output: Picture = None, json: Json = False) -> None:
     """Print each merge of byte-pair encoding, or each longest match of WordPiece, from the characters to the tokens.
 
     For a unigram tokenizer, print the most probable segmentations of each word with their shares, the best one last.
     """
-    _run("see segmentation", "see_segmentation", name=model, text=text, output=output, json=json)
+    _run("see segmentation", "cli.see_segmentation", locals())
 
 
 @see.command(short_help="How an n-gram model moves probability to unseen words.")
 def smoothing(
-    model: Model,
+    name: Model,
     words: Annotated[
-        list[str] | None, typer.Argument(help="The last words of a context; none: no context.", metavar="WORD")
-    ] = None,
-    beside: Beside = None,
-    number: Annotated[int, typer.Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
+        list[str], Argument(help="The last words of a context; none: no context.", metavar="WORD")
+    ] = _NONE,
+    beside: Beside = _NONE,
+    number: Annotated[int, Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -932,75 +874,71 @@ def smoothing(
 
     Relative frequencies would give all of it to the first group.
     """
-    which = {"words": words or [], "beside": beside or [], "number": number}
-    _run("see smoothing", "see_smoothing", name=model, **which, output=output, json=json)
+    _run("see smoothing", "cli.see_smoothing", locals())
 
 
 @see.command(short_help="Loss and measures of a training run, step by step.")
 def learning(
-    folder: Annotated[Path, typer.Argument(help="The folder that a training has written.", metavar="FOLDER")],
+    folder: Annotated[Path, Argument(help="The folder that a training has written.", metavar="FOLDER")],
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print the loss and the measure that chose the weights, by optimizer steps; draw the learning curve."""
-    _run("see learning", "see_learning", folder=folder, output=output, json=json)
+    _run("see learning", "cli.see_learning", locals())
 
 
 @see.command(short_help="What a model of pen strokes draws.")
 def strokes(
-    model: Model,
-    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Drawings.")] = 20,
-    points: Annotated[int, typer.Option(min=1, help="Points of each drawing.")] = 30,
-    temperature: Annotated[
-        float, typer.Option(help="Below 1 favours likely points.", callback=_refuse_temperature)
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same.")] = 0,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw all into this file, .svg.")] = None,
+    name: Model,
+    number: Annotated[int, Option("--number", "-k", min=1, help="Drawings.")] = 20,
+    points: Annotated[int, Option(min=1, help="Points of each drawing.")] = 30,
+    temperature: Annotated[float, Option(help="Below 1 favours likely points.", callback=_refuse_temperature)] = 1.0,
+    seed: Annotated[int, Option(help="The same seed draws the same.")] = 0,
+    output: Annotated[Path | None, Option("--output", "-o", help="Draw all into this file, .svg.")] = None,
     json: Json = False,
 ) -> None:
     """Print drawings of a model of points, each a line [[dx, dy, pen], ...]; draw them side by side."""
-    which = {"number": number, "points": points, "temperature": temperature, "seed": seed}
-    _run("see strokes", "see_strokes", name=model, **which, output=output, json=json)
+    _run("see strokes", "cli.see_strokes", locals())
 
 
 @see.command(short_help="Where a model of pen strokes expects the next point.")
 def density(
-    model: Model,
-    file: Annotated[str, typer.Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
-    row: Annotated[int, typer.Option(min=1, help="Which sequence of the file.")] = 1,
+    name: Model,
+    file: Annotated[str, Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
+    row: Annotated[int, Option(min=1, help="Which sequence of the file.")] = 1,
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print the mixture of Gaussians of the point after a sequence; draw where each of its points was expected."""
-    _run("see density", "see_density", name=model, file=file, row=row, output=output, json=json)
+    _run("see density", "cli.see_density", locals())
 
 
 @see.command(short_help="Bits of each word under one model or several.")
 def surprisal(
-    model: Model,
+    name: Model,
     text: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="One text, in quotes; without it the lectures' pairs of sentences are compared.",
             metavar="TEXT",
             callback=_refuse_blank_text,
         ),
     ] = None,
-    beside: Beside = None,
+    beside: Beside = _NONE,
     output: Picture = None,
     json: Json = False,
 ) -> None:
     """Print -log2 P of each word under each model, given the words before it; for BERT, given all other words."""
     if text is None and output is not None:
         raise typer.BadParameter("--output draws one TEXT; give it")
-    _run("see surprisal", "see_surprisal", name=model, text=text, beside=beside or [], output=output, json=json)
+    _run("see surprisal", "cli.see_surprisal", locals())
 
 
 @app.command(short_help="Functions of the lectures to write yourself, and their check.")
 def exercise(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="An exercise, or all; without it they are listed.",
             metavar="NAME",
             autocompletion=lambda incomplete: [name for name in EXERCISE_NAMES if name.startswith(incomplete)],
@@ -1008,9 +946,7 @@ def exercise(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="Your Python file with the function; without it the blank function is printed.", metavar="MY.py"
-        ),
+        Argument(help="Your Python file with the function; without it the blank function is printed.", metavar="MY.py"),
     ] = None,
 ) -> None:
     """List twelve exercises; print the blank function of one, to write its body; or check the function in your file.
@@ -1018,14 +954,14 @@ def exercise(
     It is compared with the package's own code on fixed inputs, in values and gradients. The status is 0 if it is right,
     and 1 if not; a typical mistake gets a hint. Your file is run: use only files that you trust.
     """
-    _run("exercise", name=name, file=file)
+    _run("exercise", "lab.verbs.exercise", locals())
 
 
 @app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")
 def convert(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
             "binary files; or a model's folder or Hub name.",
             metavar="SOURCE",
@@ -1033,7 +969,7 @@ def convert(
     ],
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm, .fst.txt) or word vectors; else "
             "NAME.onnx.",
             metavar="TARGET",
@@ -1041,88 +977,72 @@ def convert(
     ],
 ) -> None:
     """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
-    _run("convert", source=source, target=target)
+    _run("convert", "cli.convert", locals())
 
 
 @app.command(short_help="Serve a web page with a tab for all that the models do.")
 def demo(
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
+    names: Annotated[
+        list[str],
+        Argument(
             help="Folders, names on the Hub, or ARPA files; several to compare; none: small ones, trained once.",
             metavar="MODEL",
             show_default=False,
         ),
-    ] = None,
+    ] = _NONE,
     host: Annotated[
-        str,
-        typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it."),
+        str, Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it.")
     ] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
+        int | None, Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
+    browser: Annotated[bool, Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
     """Serve a web page with tabs by what the models do: classify, tag, answer, continue, rank, ... Ctrl-C ends it."""
-    names = models or []
     if len(names) > _MOST_MODELS:
         raise typer.BadParameter(f"there are {len(names)} models; the page takes at most {_MOST_MODELS}")
-    _run("demo", names=names, host=host, port=port, browser=browser)
+    _run("demo", "lab.verbs.demo", locals())
 
 
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
-    model: Model,
-    repo: Annotated[str, typer.Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
+    name: Model,
+    repo: Annotated[str, Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
     all: Annotated[
-        bool, typer.Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
+        bool, Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
     ] = False,
-    collection: Annotated[
-        str, typer.Option(help="Title of the collection, with --all.")
-    ] = "Models of the NLP lectures",
-    private: Annotated[
-        bool, typer.Option("--private", help="The repository must be private; a new one will be.")
-    ] = False,
-    revision: Annotated[
-        str | None, typer.Option(help="Branch to commit to, created if need be; by default main.")
-    ] = None,
+    collection: Annotated[str, Option(help="Title of the collection, with --all.")] = "Models of the NLP lectures",
+    private: Annotated[bool, Option("--private", help="The repository must be private; a new one will be.")] = False,
+    revision: Annotated[str | None, Option(help="Branch to commit to, created if need be; by default main.")] = None,
     evaluate: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="A text file (.gz too), one text per line: measure the model on it, for the card.",
             callback=_refuse_unreadable_file,
         ),
     ] = None,
-    licence: Annotated[
-        str | None, typer.Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
+    licence: Annotated[str | None, Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
     Before that, log in with `hf auth login`, or set HF_TOKEN. A second run uploads only the differences.
     """
-    options = {"licence": licence, "private": private, "revision": revision, "dry_run": dry_run}
-    if all:
-        if evaluate is not None:
-            raise typer.BadParameter("--evaluate measures one model; leave --all or --evaluate out")
-        _run("publish", "publish_all", folder=Path(model), namespace=repo, title=collection, **options)
-    else:
-        _run("publish", name=model, repo=repo, evaluate=evaluate, **options)
+    if all and evaluate is not None:
+        raise typer.BadParameter("--evaluate measures one model; leave --all or --evaluate out")
+    _run("publish", "cli.publish_all" if all else "cli.publish", locals())
 
 
 @app.command(short_help="What the lectures assert, and whether it is so.")
 def claim(
-    name: Annotated[
-        str | None, typer.Argument(help="Its name; without one, all claims are listed.", metavar="NAME")
-    ] = None,
+    name: Annotated[str | None, Argument(help="Its name; without one, all claims are listed.", metavar="NAME")] = None,
 ) -> None:
     """List the claims of the lectures with their verdicts; or show one, and run a small experiment on it.
 
     The verdict is that of an experiment on real data, which is recorded (docs/claims.md). The small experiment takes
     two minutes at most and decides nothing.
     """
-    _run("claim", name=name)
+    _run("claim", "lab.verbs.claim", locals())
 
 
 @app.command(
@@ -1131,13 +1051,13 @@ def claim(
 )
 def train(
     arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
+        list[str],
+        Argument(
             help="A recipe's name or file, or a task and its options; then --name value for each field to change. "
             "Without arguments, recipes and tasks are listed. TASK --help lists the task's fields.",
             metavar="RECIPE|TASK ...",
         ),
-    ] = None,
+    ] = _NONE,
 ) -> None:
     """Train a model by one of the package's recipes, by your own, or by options alone, as the scripts of training/ do.
 
@@ -1145,7 +1065,7 @@ def train(
     """
     from hf_lecture_models.cli.train import run_training
 
-    run_training(arguments or [])
+    run_training(arguments)
 
 
 @app.command(
@@ -1155,7 +1075,7 @@ def train(
 def exec(
     command: Annotated[
         list[str],
-        typer.Argument(help="A console script, or python FILE | -m MODULE | -c CODE, and arguments", metavar="COMMAND"),
+        Argument(help="A console script, or python FILE | -m MODULE | -c CODE, and arguments", metavar="COMMAND"),
     ],
 ) -> None:
     """Run another Python program (transformers serve, lm_eval, ...) with the models of this package registered.

@@ -32,7 +32,8 @@ def peak_mib() -> float:
 def child(corpus: str, order: int) -> None:
     """Measure one estimation in this process and print it as JSON."""
     from hf_lecture_models import NGramForCausalLM, WordTokenizer
-    from hf_lecture_models.models.ngram.estimation_ngram import config_for, fit_ids
+    from hf_lecture_models.models.ngram.estimation_ngram import config_for
+    from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
     from hf_lecture_models.tokenization.corpus import encode_corpus, read_texts
     from hf_lecture_models.tokenization.splitting import SplitTexts
 

@@ -70,8 +70,7 @@ def padded_batches(corpus, config) -> list[tuple[torch.Tensor, torch.Tensor]]:
 def by_the_verb(folder: Path) -> float:
     """Return the measures that the verb `score` prints for test.txt in the model's folder."""
     with redirect_stdout(io.StringIO()) as lines, redirect_stderr(io.StringIO()):
-        none = {"cache": None, "continuous_cache": None, "dynamic_evaluation": None, "window": 1}
-        score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, True, 64, none)
+        score.run(str(folder), [str(folder / "test.txt")], "terminated", False, False, True, 64, None)
     return json.loads(lines.getvalue().rstrip().rpartition("\n")[2])["summary"]["log_prob"]
 
 

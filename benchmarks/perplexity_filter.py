@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks.common import data_folder, new_parser, read_options, timed, wikitext, write_results
 from benchmarks.ngram_loading import UNKNOWN
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.cli import filter as verb
 from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.verbs import filter as verb
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
@@ -71,11 +71,22 @@ def by_kenlm(model: Any, pieces: list[str]) -> float:
 
 
 def by_the_verb(folder: Path, file: Path, pieces: str | None) -> list[float]:
-    rows = {"column": "text", "as_json": False, "split": "train"}
-    outputs = {"output": str(folder / "kept.txt"), "scores": str(folder / "scores.txt")}
-    options = {"keep": KEEP, "limits": {"most": None, "least": None}, "measure": "perplexity", "batch_size": None}
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        verb.run(str(folder), [str(file)], rows=rows, sentencepiece=pieces, **options, **outputs)
+        verb.run(
+            str(folder),
+            [str(file)],
+            keep=KEEP,
+            max_perplexity=None,
+            min_perplexity=None,
+            measure="perplexity",
+            text_column="text",
+            jsonl=False,
+            split="train",
+            sentencepiece=pieces and Path(pieces),
+            output=folder / "kept.txt",
+            scores=folder / "scores.txt",
+            batch_size=None,
+        )
     return list(map(float, (folder / "scores.txt").read_text("utf-8").splitlines()))
 
 

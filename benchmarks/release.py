@@ -40,6 +40,7 @@ from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.loading import be_quiet, load_model
+from hf_lecture_models.tasks.core.task import recipe_of
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -222,7 +223,7 @@ def measured(trained: Path, stage: Path, facts: dict[str, Any], auto_class: Any)
         texts = [text for name in recipe["test_files"] for text in read_texts(find_file(name))]
         return {"results": evaluate_language_model(model, processor, texts)} if texts else {}
     task = TASKS[facts["task"]["name"]]
-    own = task.recipe_of({"recipe": recipe, "task": facts["task"]})
+    own = recipe_of(task, {"recipe": recipe, "task": facts["task"]})
     data = task.read(own, "test")
     found = facts_of_training(stage, model, processor, "validation" if data is None else "test")
     return found if data is None else found | {"results": task.evaluate(model, processor, data, own)}

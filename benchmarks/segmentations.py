@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.common import new_parser, read_options, refuse_stopped, timed, wikitext, write_results
 from hf_lecture_models import BpeTokenizer, NGramForCausalLM, UnigramTokenizer
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.lab.studies.marginal import MarginalScorer
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
@@ -96,9 +97,9 @@ def measure_marginal(texts: Texts, orders: tuple[int, ...]) -> dict[str, Any]:
     for order in orders:
         model = NGramForCausalLM.fit(texts["train"], tokenizer, order=order, progress=False)
         row: dict[str, Any] = {}
-        for name in ("best", "marginal"):
+        for name, score in (("best", None), ("marginal", MarginalScorer())):
             measured, cpu, _ = timed(
-                lambda: evaluate_language_model(model, tokenizer, texts["test"], segmentations=name)  # noqa: B023
+                lambda: evaluate_language_model(model, tokenizer, texts["test"], score=score)  # noqa: B023
             )
             row |= {f"{name}_bits_per_byte": measured["bits_per_byte"], f"{name}_cpu_s": cpu}
         row["gain_percent"] = 100 * (1 - row["marginal_bits_per_byte"] / row["best_bits_per_byte"])

@@ -65,8 +65,14 @@ ask_for_the_commit_once()
 def _flatten_each_file_once() -> None:
     """The package's files, which do not change while tests run: each of a hundred exports would parse them anew."""
     flatten_source, package = flattening.flatten_source, Path(hf_lecture_models.__file__).parent
-    remembered = functools.cache(flatten_source)
-    flattening.flatten_source = lambda path: (remembered if package in path.parents else flatten_source)(path)
+    remembered = functools.cache(lambda path, travels_as: flatten_source(path, dict(travels_as)))
+
+    def flatten_once(path, travels_as=flattening.TRAVELS_AS):
+        if package in path.parents:
+            return remembered(path, tuple(travels_as.items()))
+        return flatten_source(path, travels_as)
+
+    flattening.flatten_source = flatten_once
 
 
 _flatten_each_file_once()

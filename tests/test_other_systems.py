@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -197,6 +198,24 @@ def test_signals_are_left_alone_outside_the_main_thread():
     thread.start()
     thread.join()
     assert not caught
+
+
+def test_memory_is_told_without_proc(as_windows: None, monkeypatch: pytest.MonkeyPatch):
+    held = system.resident_bytes()
+    monkeypatch.setattr(system, "Path", lambda name: Path("/nowhere"))
+    with monkeypatch.context() as patch:
+        patch.setattr(system, "find_spec", lambda name: None)
+        with pytest.raises(ImportError, match="pip install psutil"):
+            system.resident_bytes()
+        assert system.free_bytes() is None
+        usage = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: SimpleNamespace(ru_maxrss=5000))
+        patch.setattr(system, "_resource", usage)
+        assert system.resident_bytes() == 5000 * 1024
+        patch.setattr(system.sys, "platform", "darwin")
+        assert system.resident_bytes() == 5000
+    pytest.importorskip("psutil")
+    assert 0.5 < system.resident_bytes() / held < 2
+    assert system.free_bytes() > 0
 
 
 @pytest.mark.parametrize("given", ["", "latin-1"])

@@ -5,6 +5,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -37,8 +38,8 @@ LEVELS = [
     {"generation", "data", "trainer"},
     {"tasks"},
     {"loading"},
-    {"lab"},
     {"cli"},
+    {"lab"},
 ]
 
 
@@ -120,7 +121,7 @@ def _level(name: str) -> int | None:
     return next((level for level, names in enumerate(LEVELS) if name in names), None)
 
 
-def test_the_rooms_are_the_known_ones():
+def test_the_folders_are_the_known_ones():
     files = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert files == {"version", "loading"}
@@ -149,6 +150,14 @@ def test_imports_point_one_way():
     assert not wrong
 
 
+def test_nothing_below_the_lab_knows_it():
+    """Not by an import and not by its name; `hf_lecture_cli.py` finds the verbs of both."""
+    others = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "lab"]
+    assert len(others) > 100
+    named = [path for path in others if re.search(r"\blab\b", path.read_text(encoding="utf-8"))]
+    assert not named
+
+
 def _modules() -> dict[str, Path]:
     """The files of the package by the names under which they are imported."""
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
@@ -166,6 +175,45 @@ def _circle(name: str, imports: dict[str, set[str]], way: tuple[str, ...], done:
     return found
 
 
+# What has no fixed place: names that a user or a template gives, and what other programs add to a model.
+PROBES = {
+    "analysis/segmentation.py": {"getattr(backend.model, 'dropout', None)"},  # a model of the tokenizers library
+    "hub/export.py": {"getattr(config, 'travels_as', {})"},  # models of transformers are published, too
+    "io/compat.py": {"hasattr(model, 'prepare_labels')"},  # any model that transformers' Trainer trains
+    "io/optional_packages.py": {"getattr(type(config), 'output_size', None)"},  # any that sentence-transformers loads
+    "io/task_file.py": {"getattr(config, '_commit_hash', None)"},  # transformers sets it where the Hub was read
+    "lab/studies/dynamic_evaluation.py": {"getattr(model, 'is_quantized', False)"},  # and this where it is True
+    "loading.py": {"getattr(config, 'auto_map', None)"},  # and this of a folder with code
+    "tasks/core/factories.py": {
+        "hasattr(config_class, name)",
+        "hasattr(config_class, f'_{name}')",
+    },
+    "tasks/question_answering/spans.py": {  # what peft and torch.compile put around a model
+        "hasattr(model, 'get_base_model')",
+        "getattr(model, '_orig_mod', model)",
+    },
+    "tokenization/pairs.py": {"getattr(config, 'target_tokenizer', None)"},  # saved with any encoder-decoder
+}
+
+
+def _probes(path: Path) -> set[str]:
+    """The calls that ask a model or a configuration whether it has an attribute."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"}:
+            asks = len(node.args) == 3 or ast.unparse(node.func) == "hasattr"
+            if asks and re.search(r"(model|config)(_class)?\b", ast.unparse(node.args[0])):
+                found.add(ast.unparse(node))
+    return found
+
+
+def test_models_declare_what_others_ask():
+    """`base/traits.py` has the questions, and the answers for models that do not say."""
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    found = {name: _probes(path) for name, path in files.items() if name.split("/")[0] not in {"models", "base"}}
+    assert {name: probes for name, probes in found.items() if probes} == PROBES
+
+
 def test_no_files_import_each_other():
     modules = _modules()
     imports = {}
@@ -177,6 +225,57 @@ def test_no_files_import_each_other():
         imports[name] = wanted - {name, "hf_lecture_models"}
     done: set[str] = set()
     assert not [circle for name in sorted(imports) if (circle := _circle(name, imports, (), done))]
+
+
+def _home(module: str, name: str, modules: dict[str, Path]) -> str:
+    """The module that defines what is imported, which an `__init__` may only pass on; "" outside the package."""
+    if f"{module}.{name}" in modules:
+        return f"{module}.{name}"
+    if module in modules and modules[module].name == "__init__.py":
+        for node in ast.walk(ast.parse(modules[module].read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and name in (alias.asname or alias.name for alias in node.names):
+                return _home(node.module or "", name, modules)
+    return module if module in modules else ""
+
+
+def _closure(start: Path) -> set[Path]:
+    """The files that a reader of one file has to follow: what it imports, also inside functions, and so on."""
+    modules, found, waiting = _modules(), {start}, [start]
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = {_home(node.module or "", alias.name, modules) for alias in node.names} - {""}
+                new = {modules[name] for name in names} - found
+                found |= new
+                waiting += new
+    return found
+
+
+# What a training needs: data, rows, batches, steps, checkpoint. Tokenizers, models, formats of files and what a card
+# keeps are in registries, which the package fills. The most files, and the most lines with blank ones.
+CLOSURES = {
+    "training/train_causal_lm.py": (65, 9_500),
+    "training/finetune_glue.py": (65, 9_500),
+    "training/train_translation.py": (68, 9_400),
+    "training/train_word2vec.py": (58, 8_400),
+    "hf_lecture_models/models/ngram/estimation_ngram.py": (30, 5_000),
+}
+
+
+@pytest.mark.parametrize("start", CLOSURES)
+def test_a_training_needs_few_files(start):
+    found = _closure(ROOT / start)
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in found)
+    files, most = CLOSURES[start]
+    assert (len(found) <= files, lines <= most) == (True, True), (len(found), lines)
+
+
+def test_what_travels_with_a_published_model_imports_no_training():
+    pipelines = [*PACKAGE.glob("tasks/*/pipeline.py"), PACKAGE / "evaluation" / "sentence_ranking.py"]
+    found = {str(path.relative_to(PACKAGE)) for start in pipelines for path in _closure(start)}
+    assert {"tasks/question_answering/answers.py", "tasks/translation/translate.py", "io/task_file.py"} <= found
+    training = ("trainer/", "data/", "tasks/core/", "io/recipe.py", "io/runs.py")
+    assert not [name for name in found if name.startswith(training) or name.endswith("/task.py")]
 
 
 def test_scripts_do_not_need_the_terminal():
@@ -195,6 +294,7 @@ brought = set(sys.modules) - before
 heavy = {"pyarrow", "tensorboard", "pandas", "sklearn", "yaml"}
 assert not heavy & {name.split(".")[0] for name in brought}
 assert not [name for name in brought if name.startswith("hf_lecture_models.trainer")]
+assert sum(type(finder).__module__.startswith("hf_lecture_models") for finder in sys.meta_path) == 1
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from transformers import pipeline
 texts = ["a b", "b a"]

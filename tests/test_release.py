@@ -60,7 +60,7 @@ def test_models_are_released_once_and_a_failing_one_stops_no_other(tmp_path, mon
 
     assert plan_names(out, "me") == {"me/lstm": out / "lstm", "me/trigram": out / "trigram"}
     capsys.readouterr()
-    run(out, "me", "title", None, False, None, dry_run=True)
+    run(str(out), "me", "title", None, False, None, dry_run=True)
     assert "the card lacks" not in capsys.readouterr().err
 
     monkeypatch.setattr(release, "train", lambda *_: pytest.fail("a finished model is trained again"))

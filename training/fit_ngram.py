@@ -24,14 +24,14 @@ from hf_lecture_models.io.files import check_writable, staged_folder, write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting, write_yaml
 from hf_lecture_models.io.runs import as_program
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS, ngram_counts
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 
 OPTIONS = ("order", "smoothing", "alpha", "katz_k", "backoff_factor", "prune")
 
@@ -48,7 +48,7 @@ class NGramRecipe(TextsRecipe):
     prune: list[int] | None = setting(None, "per order, leave out n-grams that occur at most so often")
     classes: int = setting(0, "number of classes of words, learnt from the texts, whose n-grams are counted; 0: words")
     class_file: str = setting("", "count n-grams of the classes in this file, in SRILM's format")
-    tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {TYPES}; options of its train()")
+    tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {tokenizer_types()}; options of its train()")
 
     memory: str = setting("", "beyond this limit, n-grams are counted on disk; '': no limit, or 2GB if engine is given")
     engine: str = setting("", "the program that counts; '': duckdb beyond the limit", choices=("", "memory", *ENGINES))
@@ -141,7 +141,7 @@ def main(arguments: list[str]) -> None:
     to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
-    sizes = ", ".join(f"{size:,}" for size in model.config.ngram_counts)
+    sizes = ", ".join(f"{size:,}" for size in ngram_counts(model.config))
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
     facts = measure(recipe, fitted, *to_measure)
     with staged_folder(recipe.output_dir) as folder:

@@ -13,7 +13,6 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutputWithPast, BaseModelOutputWithPooling
 
 from hf_lecture_models.base.modeling import PASSED_TO_ALL, LayeredPreTrainedModel, model_forward
-from hf_lecture_models.base.serving import check_served_call
 from hf_lecture_models.io.compat import CACHE, init
 from hf_lecture_models.layers.attention import AttentionKernel, SelfAttention
 from hf_lecture_models.layers.attention_kernels import ATTENTION_INSTANCES, bidirectional_attention, causal_attention
@@ -142,7 +141,7 @@ class TextEncoderPreTrainedModel(BidirectionalPreTrainedModel):
     ) -> BaseModelOutputWithPooling:
         """Read the sequences."""
         if ATTENTION_INSTANCES in kwargs:
-            check_served_call(self, kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, None)
+            self.check_served_call(kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, None)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         counted = attention_mask if position_ids is None else None
         positions = bounded_positions(words, counted, self.position_limit(kwargs), position_ids)
@@ -192,7 +191,7 @@ class CausalPreTrainedModel(AttentionPreTrainedModel):
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         if ATTENTION_INSTANCES in kwargs:
-            check_served_call(self, kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, past_key_values)
+            self.check_served_call(kwargs[ATTENTION_INSTANCES], attention_mask, position_ids, past_key_values)
         words = input_vectors(self.embed_tokens, input_ids, inputs_embeds)
         limit = self.position_limit(kwargs)
         positions = bounded_positions(words, attention_mask, limit, position_ids, past_key_values)

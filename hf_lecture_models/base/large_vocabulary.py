@@ -4,11 +4,11 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
+from hf_lecture_models.base.token_counts import CountedOutputLayer
 from hf_lecture_models.io.compat import strict
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax, default_cutoffs
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
@@ -51,7 +51,7 @@ class LargeVocabularyConfig(LectureConfig):
         "output_layer": ("softmax", "adaptive", "noise_contrastive")
     }
     positive_fields: ClassVar[tuple[str, ...]] = ("vocab_size", "noise_samples")
-    largest_values: ClassVar[dict[str, int]] = LectureConfig.largest_values | {"noise_samples": 2**20}
+    largest_values: ClassVar[dict[str, int]] = {"noise_samples": 2**20}
 
     vocab_size: int = 10_000
     output_layer: str = "softmax"
@@ -64,6 +64,12 @@ class LargeVocabularyConfig(LectureConfig):
         if self.output_layer == "adaptive" and self.adaptive_cutoffs is None:
             # Stored, so that a saved model keeps its shape if the default changes.
             self.adaptive_cutoffs = default_cutoffs(self.vocab_size)
+
+    @property
+    def travels_as(self) -> dict[str, str]:
+        """A published model with a plain softmax needs nothing of the other output layers."""
+        plain = {__name__: "hf_lecture_models.base.travelling_vocabulary"}
+        return plain if self.output_layer == "softmax" else {}
 
     def check_fields(self) -> None:
         """Refuse fields that contradict `output_layer`."""
@@ -92,52 +98,6 @@ class LargeVocabularyConfig(LectureConfig):
                 f"{name}.adaptive_cutoffs is {cutoffs}; it must ascend, from at least 1 to at most vocab_size - 1 = "
                 f"{words - 1}, for example [{max(1, words // 16)}]"
             )
-
-
-class CountedOutputLayer:
-    """Token counts for an output layer that has `token_counts`; it stands before the pre-trained base class."""
-
-    config: Any
-    output_layer_name: ClassVar[str] = "lm_head"
-
-    @property
-    def needs_token_counts(self) -> bool:
-        """True if the output layer has no counts yet but needs them: call `set_token_counts` before training."""
-        counts = getattr(getattr(self, self.output_layer_name), "token_counts", None)
-        return counts is not None and not bool(counts.any())
-
-    def set_token_counts(self, counts: Tensor) -> None:
-        """Set how often each token is a target in the training text; once, before training.
-
-        Args:
-            counts: (tokens,), integers of at least 0, not all 0. Those of `config.special_ids`, and of `<pad>` in a
-                language model, count as 0.
-
-        Raises:
-            ValueError: wrong counts, an output layer that takes none, or one that has some: its weights depend on them.
-        """
-        layer = getattr(self, self.output_layer_name)
-        if getattr(layer, "token_counts", None) is None:
-            raise ValueError(
-                f"an output layer of type {type(layer).__name__} wants no token counts; only one that ranks or samples "
-                "words does"
-            )
-        if not self.needs_token_counts:
-            raise ValueError("the model has token counts, on which its weights depend; set others on a new model")
-        counts, needed = torch.as_tensor(counts), len(layer.token_counts)
-        if counts.shape != (needed,) or counts.is_floating_point() or bool((counts < 0).any()):
-            raise ValueError(
-                f"token counts of shape {tuple(counts.shape)} and type {counts.dtype}; needed are {needed} integers of "
-                "at least 0, one for each word of the output layer"
-            )
-        counts = counts.clone()
-        counts[self._never_targets()] = 0
-        if not bool(counts.any()):
-            raise ValueError("all token counts are 0; count the targets of the training text")
-        layer.set_token_counts(counts)
-
-    def _never_targets(self) -> list[int]:
-        return getattr(self.config, "special_ids", [])
 
 
 class LargeVocabularyLM(CountedOutputLayer):

@@ -6,8 +6,6 @@ from typing import Any
 
 from torch import nn
 
-from hf_lecture_models.base.configuration import LectureConfig
-
 NO_LIMIT = 2**62
 """A number of tokens that no text has."""
 
@@ -60,6 +58,17 @@ def with_input_limit(tokenizer: Any, model: Any) -> Any:
     return limited
 
 
+def is_of_lectures(config: Any) -> bool:
+    """Return whether a configuration is of this package, also where a model's own code brought it.
+
+    >>> from transformers import GPT2Config
+    >>> from hf_lecture_models import Gpt1Config
+    >>> is_of_lectures(Gpt1Config()), is_of_lectures(GPT2Config())
+    (True, False)
+    """
+    return getattr(config, "is_of_lectures", False)
+
+
 def check_tokenizer(model: Any, tokenizer: Any) -> None:
     """Check that a tokenizer can belong to the model.
 
@@ -73,7 +82,7 @@ def check_tokenizer(model: Any, tokenizer: Any) -> None:
             f"the tokenizer has {len(tokenizer)} tokens but the model's vocab_size is {vocab_size}; "
             "load the tokenizer that was saved with the model"
         )
-    for name in ("bos_token_id", "eos_token_id") if isinstance(model.config, LectureConfig) else ():
+    for name in ("bos_token_id", "eos_token_id") if is_of_lectures(model.config) else ():
         ours, theirs = getattr(model.config, name, None), getattr(tokenizer, name, None)
         if ours is not None and theirs is not None and theirs not in (ours if isinstance(ours, list) else [ours]):
             raise ValueError(

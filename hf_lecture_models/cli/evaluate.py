@@ -13,7 +13,8 @@ from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.core.task import Task
+from hf_lecture_models.tasks.core.settings import store_settings
+from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
 
 
@@ -50,7 +51,7 @@ def run(
     if output is not None:
         _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
     if store:
-        _store(found, name, measured, found.describe(model, recipe, data))
+        _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
 
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
@@ -79,9 +80,9 @@ def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
         raise ValueError("--split is of the data on the Hub: leave it or the files out")
 
 
-def _store(task: Task[Any], folder: str, measured: Mapping[str, Any], description: Mapping[str, Any]) -> None:
+def _store(folder: str, settings: dict[str, Any], description: Mapping[str, Any]) -> None:
     """Write the settings that were measured into the model's folder, if it has none of them yet."""
-    stored = task.store_measured(folder, measured, description)
+    stored = store_settings(folder, settings, description)
     path, values = Path(folder, TASK_FILE), stored.items()
     shown = ", ".join(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}" for key, value in values)
     said = f"stored in {path}: {shown}; predictions and later measures use it" if stored else f"{path} stays as it is"
@@ -109,9 +110,9 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:
         raise ValueError(f"{name} has no {unknown[0]}: leave that option out")
     if name in TASK_OF_BENCHMARK:
-        saved = task.recipe_fields(saved_settings(model.config, task.name))
+        saved = task.settings_class.fields_of(saved_settings(model.config, task.name))
         given = {"task": name, "output_dir": "unused", **saved, **fields}
         return load_recipe(None, given, recipe_class=task.recipe_class)
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
-    own = vars(task.recipe_of(facts)) | {"dataset_name": ""}
+    own = vars(recipe_of(task, facts)) | {"dataset_name": ""}
     return load_recipe(None, own | fields, recipe_class=task.recipe_class)

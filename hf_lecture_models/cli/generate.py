@@ -21,15 +21,16 @@ def run(
     max_new_tokens: int | None,
     options: dict[str, Any],
     seed: int | None,
-    fused: tuple[str, float] | None,
+    fuse: str | None,
+    fuse_weight: float | None,
     json: bool,
     batch_size: int,
 ) -> None:
     """Print each prompt with its continuation, as soon as its batch is ready."""
     model, tokenizer = load_model(name, AutoModelForCausalLM)
-    if fused is not None:
-        added, added_tokenizer = load_model(fused[0], AutoModelForCausalLM)
-        processor = NGramLogitsProcessor(added, tokenizer, fused[1], added_tokenizer)
+    if fuse is not None and fuse_weight is not None:
+        added, added_tokenizer = load_model(fuse, AutoModelForCausalLM)
+        processor = NGramLogitsProcessor(added, tokenizer, fuse_weight, added_tokenizer)
         options = options | {"logits_processor": [processor]}
     if options.get("do_sample", False):
         torch.seed() if seed is None else torch.manual_seed(seed)

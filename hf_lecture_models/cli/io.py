@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -111,7 +112,7 @@ def print_json(value: dict[str, Any]) -> None:
     print(strict_json(value))
 
 
-def load_language_model(name: str, sentencepiece: str | None) -> tuple[Any, Any]:
+def load_language_model(name: str, sentencepiece: Path | None) -> tuple[Any, Any]:
     """Return a causal language model and its tokenizer; with a sentencepiece model, its words are the pieces.
 
     Raises:

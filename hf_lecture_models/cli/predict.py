@@ -16,7 +16,7 @@ from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.core.task import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.images.rows import has_image_name, is_binary
 from hf_lecture_models.tasks.prediction import Predictor
 
@@ -70,7 +70,7 @@ def _is_table(file: str, is_json: bool, jsonl: bool) -> bool:
 
 def _table(predictor: Predictor, file: str, fields: Mapping[str, str]) -> list[Result]:
     rows, found = predictor.predict_table(file, fields)
-    return [predictor.task.shown(row) | {"predictions": own} for row, own in zip(rows, found, strict=True)]
+    return [predictor.form.shown(row) | {"predictions": own} for row, own in zip(rows, found, strict=True)]
 
 
 def _lines(predictor: Predictor, file: str, batch_size: int, is_json: bool) -> Iterator[list[Result]]:
@@ -89,12 +89,12 @@ def _fields(predictor: Predictor, where: str, text: str, is_json: bool) -> Resul
     """Return the fields of a line; the task checks those of a JSON object."""
     if not is_json:
         try:
-            return predictor.task.read_line(text)
+            return predictor.form.read(text)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
     given = _read_json(predictor.form, where, text)
     try:
-        predictor.task.check_fields(given)
+        predictor.form.check(given)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return given
@@ -128,7 +128,7 @@ def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
         print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))
         return
     lines = [
-        (f"{one['label']}\t{one['score']:.4f}\t" if "label" in one else "") + predictor.task.line_of(result, one)
+        (f"{one['label']}\t{one['score']:.4f}\t" if "label" in one else "") + predictor.form.line_of(result, one)
         for one in found
     ]
     shown = "\n".join(" ".join(line.split("\n")) for line in lines)

@@ -18,34 +18,36 @@ _OF_TRAINING = ("config.json", "training.json", "recipe.yaml")
 
 
 def run(
-    folder: Path, namespace: str, title: str, licence: str | None, private: bool, revision: str | None, dry_run: bool
+    name: str, repo: str, collection: str, licence: str | None, private: bool, revision: str | None, dry_run: bool
 ) -> None:
-    """Upload all models below the folder and collect them; each is written out and checked before the first upload.
+    """Upload all models below the folder `name` to the namespace `repo`, and collect them.
+
+    Each is written out and checked before the first upload.
 
     Raises:
         ValueError: there is no model, two of one name, or a broken one; nothing was uploaded.
         OSError: the Hub refuses; the same command continues with what is missing.
     """
-    if not re.fullmatch(r"[\w.-]+", namespace):
-        raise ValueError(f"{namespace!r} is not a namespace: write your user name or an organisation's")
-    plan = plan_names(folder, namespace)
+    if not re.fullmatch(r"[\w.-]+", repo):
+        raise ValueError(f"{repo!r} is not a namespace: write your user name or an organisation's")
+    plan = plan_names(Path(name), repo)
     with TemporaryDirectory(prefix="hf_lecture_publish_") as place:
-        stages = {repo: Path(place) / repo.replace("/", "--") for repo in plan}
+        stages = {target: Path(place) / target.replace("/", "--") for target in plan}
         _prepare_all(plan, stages, licence)
-        for repo, source in plan.items():
-            sizes = [path.stat().st_size for path in files_in(stages[repo]).values()]
-            print(f"{source} -> {repo}: {len(sizes)} files, {sum(sizes):,} bytes")
-        print(f"collection {title!r} of {namespace}: {len(plan)} models")
+        for target, source in plan.items():
+            sizes = [path.stat().st_size for path in files_in(stages[target]).values()]
+            print(f"{source} -> {target}: {len(sizes)} files, {sum(sizes):,} bytes")
+        print(f"collection {collection!r} of {repo}: {len(plan)} models")
         if dry_run:
             return
-        for number, (repo, stage) in enumerate(stages.items()):
+        for number, (target, stage) in enumerate(stages.items()):
             try:
-                done = upload(stage, repo, private=private, revision=revision)
+                done = upload(stage, target, private=private, revision=revision)
             except (OSError, ValueError) as error:
                 raise type(error)(f"{error} ({number} of {len(plan)} are; the same command continues)") from None
             changed = f"{len(done.uploaded)} uploaded, {len(done.deleted)} deleted"
             print(f"{done.url}: {changed if done.uploaded or done.deleted else 'nothing had changed'}")
-    print(collect(title, namespace, list(plan), private=private))
+    print(collect(collection, repo, list(plan), private=private))
 
 
 def plan_names(folder: Path, namespace: str) -> dict[str, Path]:

@@ -3,18 +3,16 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
-from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator
+from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator, Scorer
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.io.strict_json import strict_json
-from hf_lecture_models.lab.studies.adaptation import Adaptation, describe, score_adapted
-from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
-from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
-from hf_lecture_models.lab.studies.marginal import MarginalScore, score_marginal
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
 # The measures of prefixes, texts without an end.
@@ -29,69 +27,50 @@ def run(
     tokens: bool,
     json: bool,
     batch_size: int,
-    adaptation: dict[str, Any],
-    segmentations: str = "best",
-    sentencepiece: str | None = None,
+    sentencepiece: Path | None,
+    scorer: Scorer | None = None,
 ) -> None:
-    """Print the score of each line as soon as it is ready (with `stream`, at the end), then the measures of all."""
-    follows = _adaptation(**adaptation)
+    """Print the score of each line as soon as it is ready (with `stream`, at the end), then the measures of all.
+
+    Args:
+        scorer: what scores the lines in another way, and says so in each line that it scores by itself.
+    """
+    score = scorer or (score_stream if stream else partial(score_texts, probability=probability))
     model, tokenizer = load_language_model(name, sentencepiece)
     measures = PerplexityAccumulator(model, tokenizer, stream)
-    score: Callable[..., Sequence[TextScore]] = score_marginal if segmentations == "marginal" else score_texts
+    conditions = {} if scorer is None else scorer.conditions(model)
     if not json:
         print(f"{'log_prob':>14} {'per token':>10} {'tokens':>7} {'unknown':>7}  text", file=sys.stderr)
     # An n-gram reads a chunk at once, and is so fast that the results of a large one come soon too.
-    is_ngram = score is score_texts and isinstance(model, NGramForCausalLM)
+    is_ngram = scorer is None and isinstance(model, NGramForCausalLM)
     chunks: Iterable[list[str]] = line_chunks(files, max(batch_size, CHUNK) if is_ngram else batch_size)
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
-        scores: Sequence[TextScore]
-        if follows:
-            scores, _ = score_adapted(model, tokenizer, texts, follows)
-        elif stream:
-            scores = score_stream(model, tokenizer, texts, batch_size)
-        else:
-            scores = score(model, tokenizer, texts, probability, batch_size)
+        scores: Sequence[TextScore] = score(model, tokenizer, texts, batch_size=batch_size)
         measures.add(scores)
         for one in scores:
-            _print_score(one, tokenizer, tokens, json)
+            _print_score(one, tokenizer, tokens, json, {} if stream else conditions)
         sys.stdout.flush()
-    found = measures.measures() | ({"adaptation": describe(follows)} if follows else {})
-    _print_measures(found, probability, json)
+    _print_measures(measures.measures() | conditions, probability, json)
 
 
-def _adaptation(
-    cache: float | None, continuous_cache: float | None, dynamic_evaluation: float | None, window: int
-) -> tuple[Adaptation, ...]:
-    """Return the adaptations of the options: dynamic evaluation first, then the caches."""
-    follows: list[Adaptation] = []
-    if dynamic_evaluation is not None:
-        follows.append(DynamicEvaluation(dynamic_evaluation))
-    if continuous_cache is not None:
-        follows.append(ContinuousCache(continuous_cache, window))
-    if cache is not None:
-        follows.append(UnigramCache(cache, window))
-    return tuple(follows)
-
-
-def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool) -> None:
+def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool, conditions: dict[str, str]) -> None:
     detail = score.tokens(tokenizer) if tokens else None
     if json:
-        print(_json_line(score, detail))
+        print(_json_line(score, detail, conditions))
         return
     counts = f"{len(score.ids):7} {len(score.encoded.unknown_words):7}"
     print(f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {counts}  {score.encoded.text}")
     print_tokens(detail or [])
 
 
-def _json_line(score: TextScore, detail: list[dict[str, Any]] | None) -> str:
+def _json_line(score: TextScore, detail: list[dict[str, Any]] | None, conditions: dict[str, str]) -> str:
     """Return the line of JSON of a text; to let an encoder write it as a whole would take twice as long."""
     line = (
         f'{{"text": {strict_json(score.encoded.text)}, "log_prob": {_json_number(score.log_prob)}, '
         f'"log_prob_per_token": {_json_number(score.log_prob_per_token)}, "tokens": {len(score.ids)}, '
         f'"unknown": {len(score.encoded.unknown_words)}'
     )
-    if isinstance(score, MarginalScore):
-        line += f', "segmentations": {strict_json(score.method)}'
+    line += "".join(f', "{key}": {strict_json(value)}' for key, value in conditions.items())
     if detail is not None:
         line += f', "token_log_probs": {strict_json(detail)}'
     return line + "}"

@@ -16,7 +16,7 @@ from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.core.task import Encoded
+from hf_lecture_models.tasks.core.task import Encoded, recipe_of
 from hf_lecture_models.tasks.translation.rows import read_pairs
 from hf_lecture_models.tasks.translation.task import Translation, search_of
 from hf_lecture_models.tasks.translation.translate import encode_sources
@@ -34,15 +34,15 @@ def run(
     if fields and not any(map(_is_table, files)):
         raise ValueError(f"--{next(iter(fields))} says how a table is read, and there is none: leave it out")
     task, length = Translation(), options.pop("max_length", None)
-    recipe = task.recipe_of({"task": task_file_of(model.config)})
-    recipe = replace(recipe, **search_of(model), **({} if length is None else {"max_length": length}))
+    settings = task.settings_class.of({"task": task_file_of(model.config)}, task.name)
+    settings = replace(settings, **search_of(model), **({} if length is None else {"max_length": length}))
     number = 0
     for chunk, where in _chunks(name, model, tokenizer, files, batch_size, fields):
         places = [place for place, line in enumerate(chunk) if line.strip()]
         texts = [chunk[place] for place in places]
-        rows = encode_sources(model, tokenizer, texts, recipe.max_length, _where(places, where, number))
+        rows = encode_sources(model, tokenizer, texts, settings.max_length, _where(places, where, number))
         encoded = Encoded(Rows({"source": texts}, []), rows)
-        found = task.predict(model, tokenizer, encoded, recipe, batch_size, **options)
+        found = task.predict(model, tokenizer, encoded, settings, batch_size, **options)
         translations = dict(zip(places, found, strict=True))
         for place, line in enumerate(chunk):
             written = [(one.text, one.score) for one in translations.get(place, ())]
@@ -69,7 +69,7 @@ def _chunks(
             yield from ((lines, None) for lines in line_chunks([file], batch_size))
             continue
         facts = facts_of(name, model, tokenizer) if Path(name).is_dir() else {}
-        recipe = replace(Translation().recipe_of(facts), predict_files=[file], predict_split="", dataset_name="")
+        recipe = replace(recipe_of(Translation(), facts), predict_files=[file], predict_split="", dataset_name="")
         rows = read_pairs(load_recipe(None, vars(recipe) | dict(fields), recipe_class=type(recipe)), "predict")
         if rows is not None:
             yield rows.columns["source"], rows.where

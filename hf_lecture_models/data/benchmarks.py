@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hf_lecture_models.data.recipe import DataRecipe, RowsRecipe
-from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.recipe import Recipe, setting
 
 Columns = Mapping[str, tuple[str, ...]]
 
@@ -238,20 +238,25 @@ def benchmarks_of(task: str) -> tuple[str, ...]:
 
 
 @dataclass(kw_only=True)
-class BenchmarkRecipe(RowsRecipe):
-    """A recipe whose `task` may name a benchmark, which brings columns, classes and data on the Hub."""
+class Benchmarked(Recipe):
+    """A choice of a benchmark by its name."""
 
     task: str | None = setting(None, "a benchmark", choices=tuple(BENCHMARKS))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.benchmark is not None and self.benchmark.hub is not None:
-            self.benchmark.hub.fill(self)
 
     @property
     def benchmark(self) -> Benchmark | None:
         """The named benchmark; None for other data."""
         return None if self.task is None else BENCHMARKS[self.task]
+
+
+@dataclass(kw_only=True)
+class BenchmarkRecipe(Benchmarked, RowsRecipe):
+    """A recipe whose `task` may name a benchmark, which brings columns, classes and data on the Hub."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.benchmark is not None and self.benchmark.hub is not None:
+            self.benchmark.hub.fill(self)
 
     def column_aliases(self, column: str) -> Sequence[str]:
         """The benchmark's names for a column, unless `columns` names it."""

@@ -12,7 +12,6 @@ from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words
 
-CONLL_SUFFIXES = (".conllu", ".conll")
 _CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD_ID = re.compile(r"\d+")
 # Matches a multiword token ("vámonos" above "vamos" and "nos"), or an empty node, a word that the sentence leaves out.

@@ -2,14 +2,18 @@
 """The places and the kinds of a recipe's files."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from hf_lecture_models.data.conll import CONLL_SUFFIXES
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
 
 DATA_FOLDER = "HF_LECTURE_DATA"
 BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 """The names that `datasets` has for the formats of files."""
+READERS: dict[str, Callable[[Path, str, bool], Any]] = {}
+"""How files of other formats are read: by their suffix, what returns the columns of a file, given its path, its name in
+messages, and whether it must have labels; None: `datasets` reads it. The folder's `__init__` lists them."""
 SUFFIXES = (*TABLE_SUFFIXES, *BUILDERS, ".txt")
 
 
@@ -33,4 +37,4 @@ def is_table(name: str) -> bool:
     >>> is_table("dev.tsv.gz"), is_table("wiki.test.tokens")
     (True, False)
     """
-    return file_suffix(name) in (*CONLL_SUFFIXES, *TABLE_SUFFIXES, *BUILDERS)
+    return file_suffix(name) in {*READERS, *TABLE_SUFFIXES, *BUILDERS}

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from hf_lecture_models.data.conll import CONLL_SUFFIXES, ConllTable
 from hf_lecture_models.data.dataset_loading import load_files, load_named
-from hf_lecture_models.data.files import find_file
+from hf_lecture_models.data.files import READERS, find_file
 from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
-from hf_lecture_models.data.squad import read_squad_json
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
@@ -151,7 +149,7 @@ def missing_column(source: str, column: str, names: Sequence[str], known: Sequen
     """Return the error for a column of the task that a source lacks."""
     missing = " or ".join(map(repr, names))
     return ValueError(
-        f"{source} has no column {missing}, only {', '.join(known)}; --columns.{column} NAME names another one{hint}"
+        f"{source} has no column {missing}, only {', '.join(known)}; `columns.{column}` names another one{hint}"
     )
 
 
@@ -188,10 +186,8 @@ def _read_file(name: str, recipe: DataRecipe, known: Sequence[str], has_labels: 
     if suffix == ".txt":
         # Lines are read as everywhere in the package; an error names the line that is not UTF-8.
         columns = {"text": list(read_texts(find_file(name)))}
-    elif suffix in CONLL_SUFFIXES:
-        columns = ConllTable(find_file(name), name, has_tags=has_labels)
-    elif suffix == ".json":
-        columns = read_squad_json(find_file(name), name)
+    elif suffix in READERS:
+        columns = READERS[suffix](find_file(name), name, has_labels)
     return _Table(name, load_files([name], streaming=False) if columns is None else columns, recipe)
 
 

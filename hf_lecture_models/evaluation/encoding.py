@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.splitting import WORD, split_words
-from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
-from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.splitting import WORD, index_chunks, split_rows, split_words
+from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS, UnknownWordError
 
 
 class EncodedText(NamedTuple):
@@ -40,6 +39,7 @@ class EncodedText(NamedTuple):
 def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     """Encode texts; the spelling of a special token in a text is an ordinary word, never the special token.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> encoded = encode_texts(WordTokenizer.from_words(["the", "cat"]), ["the cat", "the zebra"])
     >>> [one.ids.tolist() for one in encoded], encoded[1].unknown_words, encoded[1].oov_spelling_bits
     ([[1, 2], [1, 0]], ('zebra',), 48)
@@ -50,33 +50,19 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
     """
     if getattr(tokenizer, "is_sampling", False):
         raise ValueError("evaluation does not take segmentations by chance; leave the block of tokenizer.sampling(...)")
+    encode = _encode_words if _has_one_token_per_word(tokenizer) else _encode_pieces
     try:
-        corpus = encode_corpus(tokenizer, texts)
+        return encode(tokenizer, texts, unknown_tokens(tokenizer))
     except UnknownWordError:
         if len(texts) == 1:
             return [_impossible(tokenizer, texts[0])]
         return [encoded for text in texts for encoded in encode_texts(tokenizer, [text])]
-    names = unknown_tokens(tokenizer)
-    ends, at = np.cumsum(corpus.lengths), np.flatnonzero(np.isin(corpus.ids, list(names)))
-    rows = np.searchsorted(ends, at, side="right")
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.has_one_token_per_word():
-        encoded = list(map(EncodedText, texts, corpus, corpus.lengths.tolist()))
-        places = (at - (ends - corpus.lengths)[rows]).tolist()
-        for row, found in groupby(zip(rows.tolist(), places, strict=True), key=itemgetter(0)):
-            encoded[row] = _with_unknown_words(encoded[row], [place for _, place in found], names)
-        return encoded
-    encoded = [EncodedText(text, ids, len(split_words(text))) for text, ids in zip(texts, corpus, strict=True)]
-    for row in np.unique(rows).tolist():
-        text = encoded[row].text
-        if words := list(WORD.finditer(text)):  # else only tokens of white space are unknown
-            word_of = _word_of_token(tokenizer, text, words)
-            encoded[row] = _with_unknown_tokens(encoded[row], words, word_of, names)
-    return encoded
 
 
 def start_token_id(tokenizer: Any) -> int:
     """Return the token that begins a text: `<s>`, or else `</s>`, as the end of the text before.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> start_token_id(WordTokenizer.from_words(["a"])) == WordTokenizer.from_words(["a"]).bos_token_id
     True
 
@@ -95,6 +81,7 @@ def start_token_id(tokenizer: Any) -> int:
 def end_ids(tokenizer: Any, probability: str = "terminated") -> list[int]:
     """Return the tokens that end a text: `</s>`, or none for the probability of a prefix.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> end_ids(WordTokenizer.from_words(["a"])), end_ids(WordTokenizer.from_words(["a"]), "prefix")
     ([3], [])
 
@@ -115,6 +102,7 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
 
     They are found by their spelling, also in a tokenizer that transformers' own class has loaded.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> unknown_tokens(WordTokenizer.from_words(["a"]))
     {0: '<unk>'}
     >>> list(unknown_tokens(WordTokenizer.from_words(["a"], unknown_words="classes")))
@@ -128,12 +116,44 @@ def unknown_tokens(tokenizer: Any) -> dict[int, str]:
     return {**found, tokenizer.unk_token_id: tokenizer.unk_token}
 
 
-def _with_unknown_words(encoded: EncodedText, places: list[int], names: dict[int, str]) -> EncodedText:
-    """Return a text with its unknown words; each word is one token, and those at `places` stand for unknown ones."""
-    words, ids = split_words(encoded.text), encoded.ids
-    # A literal `<unk>` is a word of the vocabulary.
-    unknown = [place for place in places if words[place] != names[int(ids[place])]]
-    return encoded._replace(unknown_words=tuple(words[place] for place in unknown), unknown_tokens=tuple(unknown))
+def _has_one_token_per_word(tokenizer: Any) -> bool:
+    return hasattr(tokenizer, "has_one_token_per_word") and tokenizer.has_one_token_per_word()
+
+
+def _encode_words(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
+    """Encode texts whose words are one token each; each distinct word is looked up once, and found to be unknown."""
+    encoded: list[EncodedText] = []
+    for index in index_chunks(texts):
+        words, codes, ends = index.words, index.codes, np.cumsum(index.lengths)
+        ids, _ = tokenizer.encode_words(words)
+        some = texts[len(encoded) : len(encoded) + len(ends)]
+        chunk = list(map(EncodedText, some, split_rows(ids[codes], index.lengths), index.lengths.tolist()))
+        is_unknown = np.zeros(len(ids), bool)
+        for code in np.flatnonzero(np.isin(ids, list(names))).tolist():
+            # A literal `<unk>` is a word of the vocabulary.
+            is_unknown[code] = words[code] != names[int(ids[code])]
+        at = np.flatnonzero(is_unknown[codes])
+        rows = np.searchsorted(ends, at, side="right")
+        places = at - (ends - index.lengths)[rows]
+        found = zip(rows.tolist(), places.tolist(), codes[at].tolist(), strict=True)
+        for row, group in groupby(found, key=itemgetter(0)):
+            _, positions, unknown = zip(*group, strict=True)
+            spelled = tuple(map(words.__getitem__, unknown))
+            chunk[row] = chunk[row]._replace(unknown_words=spelled, unknown_tokens=positions)
+        encoded += chunk
+    return encoded
+
+
+def _encode_pieces(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
+    """Encode texts whose words may be several tokens; the places of tokens are asked for where some are unknown."""
+    corpus = encode_corpus(tokenizer, texts)
+    encoded = [EncodedText(text, ids, len(split_words(text))) for text, ids in zip(texts, corpus, strict=True)]
+    at = np.flatnonzero(np.isin(corpus.ids, list(names)))
+    for row in np.unique(np.searchsorted(np.cumsum(corpus.lengths), at, side="right")).tolist():
+        text = encoded[row].text
+        if words := list(WORD.finditer(text)):  # else only tokens of white space are unknown
+            encoded[row] = _with_unknown_tokens(encoded[row], words, _word_of_token(tokenizer, text, words), names)
+    return encoded
 
 
 def _with_unknown_tokens(
@@ -162,10 +182,11 @@ def _word_of_token(tokenizer: Any, text: str, words: list[re.Match[str]]) -> lis
 def token_ends(tokenizer: Any, text: str) -> list[int]:
     """Return for each token the position after its last character in the text.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> token_ends(WordTokenizer.from_words(["the", "cat"]), "the  cat")
     [3, 8]
     """
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.has_one_token_per_word():
+    if _has_one_token_per_word(tokenizer):
         return [word.end() for word in WORD.finditer(text)]
     return [end for _, end in _offsets(tokenizer, text)]
 

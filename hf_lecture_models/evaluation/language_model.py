@@ -7,15 +7,14 @@ vocabulary (OOV).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.lab.studies.adaptation import describe, score_adapted
-from hf_lecture_models.lab.studies.marginal import MarginalScore, check_segmentations, score_marginal
 
 CHUNK = 4096
 """Texts scored together: enough to sort by length, few enough to hold."""
@@ -32,9 +31,7 @@ class PerplexityAccumulator:
     - `tokens`, `words`, `bytes`, `texts`, `log_prob` (natural, of all texts), and `unknown`, the number of words with
       an unknown token or one of a class of unknown words (a literal `<unk>` that is one token is an ordinary word);
     - the conditions of the figures: `vocab_size`, `unk_token`, `unk_classes` (their number, or None), `stream`, and
-      `window` and `stride` in tokens if texts were longer than the model's longest input (else None);
-    - for sums over segmentations also `segmentations`, "exact" or "importance-sampled lower bound"; `tokens` then
-      counts those of the best segmentation.
+      `window` and `stride` in tokens if texts were longer than the model's longest input (else None).
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> tokenizer = WordTokenizer.train(["the cat sat", "the cat ran"])
@@ -55,7 +52,6 @@ class PerplexityAccumulator:
         self.known_tokens = self.known_words = 0
         self.known_nats = 0.0
         self.longest_row = 0
-        self.methods: set[str] = set()
 
     def add(self, scores: Sequence[TextScore]) -> None:
         """Add terminated texts. A text that cannot be encoded has probability 0 and no known positions."""
@@ -72,7 +68,6 @@ class PerplexityAccumulator:
                 self._add_unknown(score)
             else:
                 self.known_nats -= score.log_prob
-        self.methods |= {score.method for score in scores if isinstance(score, MarginalScore)}
 
     def _add_unknown(self, score: TextScore) -> None:
         """Count the unknown words of a text, and take them from the known ones."""
@@ -116,7 +111,7 @@ class PerplexityAccumulator:
             "stream": self.stream,
             "window": self.limit.longest if windowed else None,
             "stride": self.limit.longest - self.limit.overlap if windowed else None,
-        } | ({"segmentations": ", ".join(sorted(self.methods))} if self.methods else {})
+        }
 
 
 def check_distribution(model: Any) -> None:
@@ -125,7 +120,7 @@ def check_distribution(model: Any) -> None:
     Raises:
         ValueError: they do not sum to one.
     """
-    if not getattr(model.config, "is_distribution", True):
+    if not trait(model, "is_distribution"):
         raise ValueError(
             f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
             "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
@@ -142,6 +137,22 @@ def _exp(nats: float, count: int) -> float:
         return math.inf
 
 
+class Scorer(Protocol):
+    """A function like `score_texts` and `score_stream`, but with another way to compute the probability of a text."""
+
+    @property
+    def stream(self) -> bool:
+        """True if the texts of a call follow each other."""
+
+    def __call__(
+        self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
+    ) -> Sequence[TextScore]:
+        """Return the score of each text, with its end."""
+
+    def conditions(self, model: Any) -> dict[str, str]:
+        """Return what is to be stated beside the measures."""
+
+
 def evaluate_language_model(
     model: Any,
     tokenizer: Any,
@@ -149,8 +160,7 @@ def evaluate_language_model(
     stream: bool = False,
     batch_size: int = 64,
     progress: bool = True,
-    segmentations: str = "best",
-    adaptation: Any = (),
+    score: Scorer | None = None,
 ) -> dict[str, Any]:
     """Measure a causal language model on texts.
 
@@ -167,23 +177,24 @@ def evaluate_language_model(
         texts: each item is one text that ends in `</s>`; one may be empty.
         stream: carry state and context across texts. By default each text is scored by itself.
         batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
-        segmentations: "best", the tokenizer's, or "marginal", the sum over all (`evaluation.marginal`).
-        adaptation: caches and dynamic evaluation that follow a `stream` (`evaluation.adaptation`).
+        score: computes the scores; by default `score_texts`, or `score_stream` with `stream`.
 
     Returns:
-        The measures that `PerplexityAccumulator` lists, and the options of the `adaptation` if there is one.
+        The measures that `PerplexityAccumulator` lists, and the conditions of `score`.
 
     Raises:
-        ValueError, TypeError: no texts, a tokenizer of another model, scores that are NaN or do not sum to one, an
-            unknown `segmentations`, an `adaptation` without `stream`; or as `score_marginal` and `score_adapted`.
+        ValueError, TypeError: no texts, a tokenizer of another model, scores that are NaN or do not sum to one, a
+            `score` for streams without `stream` or the reverse; or as `score`.
     """
     check_texts(texts)
-    is_plain = segmentations == "best" and adaptation == ()
-    score = (score_stream if stream else score_texts) if is_plain else _scorer(segmentations, stream, adaptation)
+    if score is not None and score.stream != stream:
+        rule = "texts that follow each other: give stream=True" if score.stream else "each text by itself: not a stream"
+        raise ValueError(f"{type(score).__name__} scores {rule}")
+    score_chunk = score or (score_stream if stream else score_texts)
     sums = PerplexityAccumulator(model, tokenizer, stream)
     for chunk in _chunks(texts, stream, progress):
-        sums.add(score(model, tokenizer, chunk, batch_size=batch_size, progress=progress))
-    return sums.measures() | ({} if adaptation == () else {"adaptation": describe(adaptation)})
+        sums.add(score_chunk(model, tokenizer, chunk, batch_size=batch_size, progress=progress))
+    return sums.measures() | ({} if score is None else score.conditions(model))
 
 
 def _chunks(texts: Iterable[str], stream: bool, progress: bool) -> Iterator[list[str]]:
@@ -193,20 +204,6 @@ def _chunks(texts: Iterable[str], stream: bool, progress: bool) -> Iterator[list
         for chunk in [list(texts)] if stream else text_chunks(texts):
             yield chunk
             bar.update(len(chunk))
-
-
-def _scorer(segmentations: str, stream: bool, adaptation: Any) -> Callable[..., Sequence[TextScore]]:
-    """Return what scores texts by all their segmentations, or with an adaptation."""
-    check_segmentations(segmentations, stream)
-    if not stream and adaptation != ():
-        raise ValueError("adaptation follows texts that come after each other: give stream=True, or no adaptation")
-    if not stream:
-        return score_marginal
-
-    def score(model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int, progress: bool) -> list[TextScore]:
-        return score_adapted(model, tokenizer, texts, adaptation, progress=progress)[0]
-
-    return score
 
 
 def check_texts(texts: Any) -> None:

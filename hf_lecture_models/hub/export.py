@@ -15,7 +15,7 @@ from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub.card import write_card
-from hf_lecture_models.hub.flatten import PACKAGE, flat_name, flatten
+from hf_lecture_models.hub.flatten import PACKAGE, TRAVELS_AS, flat_name, flatten
 from hf_lecture_models.io.auto_classes import auto_classes, model_classes
 from hf_lecture_models.io.compat import PythonBackend
 from hf_lecture_models.io.files import staged_folder
@@ -51,11 +51,9 @@ def export(
         ValueError: the model's class is not registered, or its code cannot travel (see `hub.flatten`).
         OSError: the folder cannot be written.
     """
-    classes = _classes_with_code(model)
     processors = _classes_of_processors(processing_class)
-    pipelines = own_pipelines([auto for auto, cls in classes.items() if cls is type(model)])
-    code = flatten([*classes.values(), *processors, *(cls for cls, _ in pipelines.values())])
-    _keep_together(code, [cls for auto, cls in classes.items() if auto != "AutoConfig"], pipelines)
+    classes, pipelines = _classes_with_code(type(model), model.config), _pipelines_of(type(model), model.config)
+    code = published_code(type(model), model.config, processors)
     with staged_folder(folder, replaces=_REPLACED) as stage:
         model.save_pretrained(stage)
         if processing_class is not None:
@@ -69,6 +67,28 @@ def export(
             write_card(stage, facts)
 
 
+def published_code(model_class: type, config: Any, processors: Sequence[type] = ()) -> dict[str, str]:
+    """Return the source of each file of code of a published model, by its name without `.py`.
+
+    >>> from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM
+    >>> "modeling_gpt1" in published_code(Gpt1ForCausalLM, Gpt1Config())
+    True
+
+    Args:
+        model_class: a registered class.
+        config: its configuration; what it never needs is left out.
+        processors: classes of tokenizers and image processors that travel as code.
+
+    Raises:
+        ValueError: see `export`.
+    """
+    classes, pipelines = _classes_with_code(model_class, config), _pipelines_of(model_class, config)
+    travels_as = TRAVELS_AS | getattr(config, "travels_as", {})
+    code = flatten([*classes.values(), *processors, *(cls for cls, _ in pipelines.values())], travels_as)
+    _keep_together(code, [cls for auto, cls in classes.items() if auto != "AutoConfig"], pipelines)
+    return code
+
+
 def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] | None) -> None:
     """Write the record of the model's task, whose settings pipelines predict with."""
     task = task_file_of(model.config) or (facts or {}).get("task") or {}
@@ -78,15 +98,19 @@ def _write_task(folder: Path, model: PreTrainedModel, facts: Mapping[str, Any] |
         (folder / TASK_FILE).write_text(json.dumps(task, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
-def _classes_with_code(model: PreTrainedModel) -> dict[str, type]:
+def _classes_with_code(model_class: type, config: Any) -> dict[str, type]:
     """Return the package's classes of the model's type, by Auto class."""
-    classes = registered_classes(type(model.config))
-    if type(model) not in classes.values() and not _is_transformers_own(type(model)):
+    classes = registered_classes(type(config))
+    if model_class not in classes.values() and not _is_transformers_own(model_class):
         raise ValueError(
-            f"{type(model).__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
+            f"{model_class.__name__} is not registered with an Auto class; register it as models/*/__init__.py do "
             "(hf_lecture_models.io.registration.register) before exporting it"
         )
     return {auto: cls for auto, cls in classes.items() if not _is_transformers_own(cls)}
+
+
+def _pipelines_of(model_class: type, config: Any) -> dict[str, tuple[type, dict[str, Any]]]:
+    return own_pipelines([auto for auto, cls in _classes_with_code(model_class, config).items() if cls is model_class])
 
 
 def registered_classes(config_class: type) -> dict[str, type]:
@@ -116,8 +140,8 @@ def _keep_together(code: dict[str, str], models: Sequence[type], pipelines: Mapp
     Where a model is loaded without the package and saved again, transformers copies the model's file and the files that
     it names, while the configuration names the classes of all.
     """
-    named = {flat_name(cls.__module__): cls.__name__ for cls in (*models, *(cls for cls, _ in pipelines.values()))}
-    for module in {flat_name(cls.__module__) for cls in models}:
+    named = {_module(cls): cls.__name__ for cls in (*models, *(cls for cls, _ in pipelines.values()))}
+    for module in {_module(cls) for cls in models}:
         others = [f"    from .{other} import {name}\n" for other, name in sorted(named.items()) if other != module]
         if others:
             comment = "never run: transformers copies the files that it finds here"
@@ -164,7 +188,12 @@ def _is_transformers_own(cls: type) -> bool:
 
 def _reference(cls: type) -> str:
     """Return the class's file and name as `auto_map` has them."""
-    return f"{flat_name(cls.__module__)}.{cls.__name__}"
+    return f"{_module(cls)}.{cls.__name__}"
+
+
+def _module(cls: type) -> str:
+    """Return the name of the published file that has the class."""
+    return flat_name(TRAVELS_AS.get(cls.__module__, cls.__module__))
 
 
 def _add_to_config(path: Path, fields: Mapping[str, Any]) -> None:

@@ -12,12 +12,13 @@ from huggingface_hub import constants
 from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from hf_lecture_models.hub.card import PACKAGE
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.hub.export import registered_classes
+from hf_lecture_models.hub.metadata import PACKAGE
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import read_yaml
-from hf_lecture_models.io.runs import environment
+from hf_lecture_models.io.runs import best_validation, environment
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import read_task_file
 
@@ -161,6 +162,11 @@ def write_facts(folder: str | os.PathLike[str], facts: Mapping[str, Any]) -> Non
     write_file(Path(folder) / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
+def record_test(folder: Path, model: Any, processor: Any, measured: dict[str, Any]) -> None:
+    """Keep the facts of a run with its results on test data in the place of those of the validation."""
+    write_facts(folder, facts_of_training(folder, model, processor, "test") | {"results": measured})
+
+
 def training_record(record: Mapping[str, Any], items: str = "tokens") -> dict[str, Any]:
     """Return time and amount of a training run from its `training.json`; its loss is a mean over `items`.
 
@@ -239,26 +245,8 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "model_type": model.config.model_type,
         "class": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "table_entries": getattr(model.config, "table_entries", 0),
+        "table_entries": trait(model, "table_entries"),
     }
-
-
-def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the measures of the weights that a run kept, {} if it measured nothing.
-
-    >>> history = [{"validation_f1": 0.5, "validation_windows": 9}, {"validation_f1": 0.25, "validation_windows": 9}]
-    >>> best_validation({"metric": "f1", "best_metric": 0.5, "history": history})
-    {'f1': 0.5, 'windows': 9}
-
-    Args:
-        record: the content of its `training.json`.
-    """
-    metric = f"validation_{record.get('metric')}"
-    for row in record.get("history", ()):
-        if metric in row and row[metric] == record.get("best_metric"):
-            prefix = "validation_"
-            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)}
-    return {}
 
 
 def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ loader would refuse or misread is refused here, where the author can still fix i
 import ast
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 PACKAGE = "hf_lecture_models"
@@ -21,6 +21,21 @@ _LOADER_IMPORTS = (
     re.compile(r"^\s*import\s+\.(\S+)\s*$", re.MULTILINE),
     re.compile(r"^\s*from\s+\.(\S+)\s+import", re.MULTILINE),
 )
+
+TRAVELS_AS = {
+    f"{PACKAGE}.{module}": f"{PACKAGE}.{other}"
+    for module, other in {
+        "base.guards.configuration": "base.travelling_guards",
+        "base.guards.model": "base.travelling_guards",
+        "evaluation.sentence_ranking": "evaluation.travelling_ranking",
+        "io.progress": "io.travelling_progress",
+        "io.saved_json": "io.travelling_json",
+        "layers.growing_cache": "layers.travelling_cache",
+        "layers.linear_cross_entropy": "layers.travelling_cross_entropy",
+        "layers.recurrent_export": "layers.travelling_export",
+    }.items()
+}
+"""Modules that stay in the package -> what every published copy has in their place."""
 
 
 def flat_name(module: str) -> str:
@@ -39,14 +54,18 @@ def flat_name(module: str) -> str:
     return "_".join(parts[1:])
 
 
-def flatten(classes: Iterable[type]) -> dict[str, str]:
+def flatten(classes: Iterable[type], travels_as: Mapping[str, str] = TRAVELS_AS) -> dict[str, str]:
     """Return the source of every module that the classes need, by flat name (without `.py`).
+
+    Args:
+        classes: of models, configurations, processors, pipelines.
+        travels_as: modules that are not copied -> what is copied in their place.
 
     Raises:
         ValueError: a module imports in a form that the remote-code loader cannot follow, or needs a package that the
             base install does not have; the message names file and line.
     """
-    waiting = sorted({cls.__module__ for cls in classes})
+    waiting = sorted({travels_as.get(cls.__module__, cls.__module__) for cls in classes})
     origins: dict[str, str] = {}
     flat: dict[str, str] = {}
     while waiting:
@@ -56,12 +75,12 @@ def flatten(classes: Iterable[type]) -> dict[str, str]:
             raise ValueError(f"{origins[name]} and {module} would both be written to {name}.py; rename one of them")
         if name in flat:
             continue
-        flat[name], needed = flatten_source(_file_of(module))
+        flat[name], needed = flatten_source(_file_of(module), travels_as)
         waiting += needed
     return dict(sorted(flat.items()))
 
 
-def flatten_source(path: Path) -> tuple[str, list[str]]:
+def flatten_source(path: Path, travels_as: Mapping[str, str] = TRAVELS_AS) -> tuple[str, list[str]]:
     """Return a file's source with imports of this package rewritten to siblings, and the imported modules.
 
     Raises:
@@ -75,11 +94,11 @@ def flatten_source(path: Path) -> tuple[str, list[str]]:
         line = lines[node.lineno - 1].encode()
         head, statement = line[: node.col_offset].decode(), line[node.col_offset :].decode()
         pattern = rf"\Afrom\s+{re.escape(module)}(?=\s+import\b)"
-        rewritten, count = re.subn(pattern, f"from .{flat_name(module)}", statement)
+        rewritten, count = re.subn(pattern, f"from .{flat_name(travels_as.get(module, module))}", statement)
         if not count or head.strip():
             raise _refusal(path, node.lineno, "begin the line with `from module import`, in one piece")
         lines[node.lineno - 1] = head + rewritten
-    text, modules = "".join(lines), sorted({module for _, module in imports})
+    text, modules = "".join(lines), sorted({travels_as.get(module, module) for _, module in imports})
     _refuse_misreadings(text, set(map(flat_name, modules)), path)
     return text, modules
 

@@ -3,10 +3,11 @@
 
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +17,9 @@ import filelock
 
 from hf_lecture_models.io.system import signal_handlers, use_utf8
 
+AFTER_TEST: list[Callable[[Path, Any, Any, dict[str, Any]], None]] = []
+"""What keeps the results of a run's test data, called with the folder, model, processor and results; `hub` adds the
+facts of a card."""
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 
@@ -69,6 +73,18 @@ def _exit(number: int, _: Any) -> None:
     sys.exit(128 + number)
 
 
+def as_options(message: str, names: Mapping[str, str]) -> str:
+    """Return a message for a terminal: a name in backquotes becomes the option that `names` has for it.
+
+    >>> as_options("leave `top_k` out, or set `model.order`", {"top_k": "--top-k", "model": "--model"})
+    'leave --top-k out, or set --model.order'
+
+    Args:
+        names: the option of each argument; a recipe's field keeps what follows its dot.
+    """
+    return re.sub(r"`(\w+)([^`\s]*)`", lambda at: names[at[1]] + at[2] if at[1] in names else at[0], message)
+
+
 @contextmanager
 def run_lock(folder: Path) -> Iterator[None]:
     """Make a folder and hold it for this run alone; the system frees it when the process dies.
@@ -117,6 +133,24 @@ def no_log() -> Iterator[None]:
 def is_main_process() -> bool:
     """Return whether this is the process that writes and prints: the only one, or the first of several."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def best_validation(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures of the weights that a run kept, {} if it measured nothing.
+
+    >>> history = [{"validation_f1": 0.5, "validation_windows": 9}, {"validation_f1": 0.25, "validation_windows": 9}]
+    >>> best_validation({"metric": "f1", "best_metric": 0.5, "history": history})
+    {'f1': 0.5, 'windows': 9}
+
+    Args:
+        record: the content of its `training.json`.
+    """
+    metric = f"validation_{record.get('metric')}"
+    for row in record.get("history", ()):
+        if metric in row and row[metric] == record.get("best_metric"):
+            prefix = "validation_"
+            return {key.removeprefix(prefix): value for key, value in row.items() if key.startswith(prefix)}
+    return {}
 
 
 def environment() -> dict[str, str]:

@@ -232,3 +232,21 @@ def resident_bytes() -> int:
     if _resource is None:
         raise ImportError("Windows tells the memory of a process by psutil, which is not installed: pip install psutil")
     return _resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def free_bytes() -> int | None:
+    """Return the bytes of memory and swap that are free, at most what the process may take in all; None if unknown.
+
+    Linux tells it, and psutil elsewhere.
+    """
+    meminfo = Path("/proc/meminfo")
+    if meminfo.is_file():
+        lines = (line.split() for line in meminfo.read_text(encoding="ascii").splitlines())
+        free = 1024 * sum(int(line[1]) for line in lines if line[0] in ("MemAvailable:", "SwapFree:"))
+        limit = Path("/sys/fs/cgroup/memory.max")  # of a container
+        most = limit.read_text(encoding="ascii").strip() if limit.is_file() else ""
+        return min(free, int(most)) if most.isdecimal() else free
+    if find_spec("psutil"):
+        psutil = import_module("psutil")
+        return psutil.virtual_memory().available + psutil.swap_memory().free
+    return None

@@ -21,8 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.linear_cross_entropy import Layer, linear_cross_entropy, target_log_probs
-from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.execution import at_least_float32
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.word_scores import Layer, target_log_probs
 
 _FACTOR = 4
 

@@ -21,10 +21,11 @@ from transformers.cache_utils import Cache
 
 from hf_lecture_models.io.compat import ALL_ATTENTION_FUNCTIONS
 from hf_lecture_models.layers.attention import AttentionKernel
-from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask, is_prepared
+from hf_lecture_models.layers.inputs import is_prepared
+from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
 
 ATTENTION_INSTANCES = "attention_instances"
-"""The keyword by which a server gives its attention of each layer (`base/serving.py`); it keeps texts apart itself."""
+"""The keyword by which a server gives its attention of each layer (`base/guards`); it keeps texts apart itself."""
 _TEXT_BOUNDS = ("cu_seq_lens_q", "seq_idx")
 _PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.

@@ -15,9 +15,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.layers.offloading import with_weights
+from hf_lecture_models.layers.execution import with_weights
 from hf_lecture_models.layers.recurrent_cells import ProjectedLstmCell, cell_from_kernel, unroll
-from hf_lecture_models.layers.recurrent_layer import RecurrentLayer, run_traced
+from hf_lecture_models.layers.recurrent_export import run_traced
+from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 
 State = tuple[Tensor, ...]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, EncoderDecoderCache
 
 from hf_lecture_models.io.compat import DynamicLayer
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
 
 
 class GrowingLayer(DynamicLayer):

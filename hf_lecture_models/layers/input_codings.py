@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask
-from hf_lecture_models.layers.tracing import is_traced
 
 
 class IntegerCoding(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows
-from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.recurrent_cache import State
 
 CHUNK = 64

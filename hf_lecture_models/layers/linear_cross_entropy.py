@@ -6,52 +6,15 @@ is known as soon as p is. So the forward pass computes the gradients too, piece 
 also saves the passes over memory that a separate softmax and its backward take.
 """
 
-from __future__ import annotations
-
-import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.offloading import with_weights
-from hf_lecture_models.layers.precision import at_least_float32
-from hf_lecture_models.layers.tracing import is_traced
-
-Layer = Callable[[Tensor], Tensor]
-"""A module, or another function, from hidden states to logits."""
-# The largest piece of logits: rows, and about so many elements (31 MiB in float32).
-_ROWS, _ELEMENTS = 1024, 31 * 2**18
-
-
-class WordScores(nn.Module):
-    """W h + b: the logits of words whose matrix W other layers share.
-
-    It is not an `nn.Linear`: programs that adapt or quantise all of those leave the shared matrix alone.
-
-    Args:
-        size: width of h.
-        num_words: number of words.
-    """
-
-    def __init__(self, size: int, num_words: int):
-        super().__init__()
-        layer = nn.Linear(size, num_words)
-        self.weight, self.bias = layer.weight, layer.bias
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """(..., size) -> (..., num_words)."""
-        return F.linear(hidden, self.weight, self.bias)
-
-
-class HeadWithLoss(Protocol):
-    """An output layer with a loss of its own."""
-
-    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """The summed loss in nats of `targets` (positions,) after `hidden` (positions, hidden)."""
+from hf_lecture_models.layers.execution import at_least_float32, is_traced, with_weights
+from hf_lecture_models.layers.word_scores import Layer, WordScores, has_own_loss, piece_rows
 
 
 def linear_cross_entropy(
@@ -95,32 +58,6 @@ def _summed(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
     return (F.cross_entropy(logits, targets, reduction="none") * weights).sum()
 
 
-def has_own_loss(head: Layer) -> TypeGuard[HeadWithLoss]:
-    """Return whether the output layer computes its own loss, which is not the softmax's of its logits."""
-    return callable(getattr(head, "loss", None))
-
-
-def target_log_probs(hidden: Tensor, head: Layer, targets: Tensor, vocab_size: int) -> Tensor:
-    """ln softmax(head(hidden))[target] for scoring, in pieces too, without gradients and for any head.
-
-    Args:
-        hidden: (positions, hidden).
-        head: the output layer, to logits (positions, vocab_size); its method `target_log_probs(hidden, targets)` is
-            used if it has one.
-        targets: (positions,) ids.
-
-    Returns:
-        (positions,), float32 or wider.
-    """
-    if callable(own := getattr(head, "target_log_probs", None)):
-        return with_weights(head, own, hidden, targets)
-    rows, scores = _piece_rows(len(hidden), vocab_size), []
-    for piece, target in zip(hidden.split(rows), targets.split(rows), strict=True):
-        logits = at_least_float32(head(piece))
-        scores.append(logits.gather(1, target[:, None]).squeeze(1) - logits.logsumexp(1))
-    return torch.cat(scores)
-
-
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -150,7 +87,7 @@ def _loss_and_gradients(
     by_hidden = torch.empty_like(hidden, dtype=wide)
     by_weight = torch.zeros_like(loss)  # until the first piece makes it a matrix
     by_bias = [] if bias is None else [torch.zeros_like(bias, dtype=wide)]
-    rows = _piece_rows(len(hidden), len(weight))
+    rows = piece_rows(len(hidden), len(weight))
     for start in range(0, len(hidden), rows):
         piece, target = hidden[start : start + rows], targets[start : start + rows, None]
         z = torch.mm(piece, weight.t()).to(wide)  # (rows, vocab)
@@ -177,9 +114,3 @@ def _loss_and_gradients(
         for gradient in by_bias:
             gradient.addmv_(z.t(), norm.reciprocal().squeeze(1))
     return (loss, by_hidden, by_weight.expand_as(weight), *by_bias) if with_gradients else (loss,)
-
-
-def _piece_rows(positions: int, vocab_size: int) -> int:
-    """Return the number of positions of a piece; all pieces have about the same size."""
-    pieces = math.ceil(positions / max(1, min(_ROWS, _ELEMENTS // vocab_size)))
-    return max(1, math.ceil(positions / max(1, pieces)))

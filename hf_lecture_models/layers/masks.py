@@ -25,7 +25,8 @@ from torch import Tensor
 from transformers.cache_utils import Cache, StaticCache
 
 from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask, has_mask_function
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
+from hf_lecture_models.layers.inputs import is_prepared
 
 
 def causal_mask(
@@ -119,11 +120,6 @@ def _same_text(position_ids: Tensor) -> Tensor | None:
         return None
     text = begins.cumsum(1)
     return (text[:, :, None] == text[:, None])[:, None]
-
-
-def is_prepared(attention_mask: Any) -> bool:
-    """Return whether a mask is prepared: it has four axes, and says for each position what it may attend to."""
-    return attention_mask is not None and len(attention_mask.shape) == 4
 
 
 def holds_nothing(cache: Cache | None) -> bool:

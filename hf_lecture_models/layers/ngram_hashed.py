@@ -13,37 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.ngram_tables import NGramTables, find, where_true
+from hf_lecture_models.layers.execution import method_with_weights
+from hf_lecture_models.layers.ngram_search import find, where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.offloading import method_with_weights
 
 _PAIRS = 1 << 20  # of a context and a word, that are looked up at a time
 # As torch has it, with a sign; products are taken mod 2^64.
 _OF_KEY, _OF_WORD = 8978948897894561157, 17894857484156487943 - 2**64
-
-
-@dataclass
-class HashedNGramTables(NGramTables):
-    """Tables whose keys are hashes: sorted, int64, of either sign; those of order 1 are dense, as in `NGramTables`."""
-
-    hash_numbers: np.ndarray  # (vocab,) int64: i(w); an id that no n-gram has is given a number that none has
-
-    def check(self) -> HashedNGramTables:
-        """Return self, or raise a ValueError that names the damaged table."""
-        numbers = self.hash_numbers
-        if numbers.dtype != np.int64 or len(numbers) != self.vocab_size or not (numbers >= 0).all():
-            raise ValueError("the words' numbers are negative, not int64, or too few; the table is damaged")
-        super().check()
-        return self
-
-    def _check_range(self, n: int, keys: np.ndarray) -> None:
-        pass  # a hash may be any number
 
 
 def extended(keys: Tensor, numbers: Tensor) -> Tensor:
@@ -67,17 +47,6 @@ class HashedNGrams(NGramTrie):
     ) -> None:
         super().__init__(vocab_size, sizes, non_events, bits)
         self.register_buffer("hash_numbers", torch.arange(vocab_size))
-
-    @method_with_weights
-    def tables(self) -> HashedNGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with buffers that are not quantised."""
-        numbers = self.get_buffer("hash_numbers").numpy(force=True)
-        return HashedNGramTables(**vars(super().tables()), hash_numbers=numbers)
-
-    def load_tables(self, tables: NGramTables) -> None:
-        """Take the arrays of ``tables``, a `HashedNGramTables`, as buffers."""
-        super().load_tables(tables)
-        self.register_buffer("hash_numbers", torch.from_numpy(tables.hash_numbers))  # type: ignore[attr-defined]
 
     def _numbers(self, words: Tensor) -> Tensor:
         return self.get_buffer("hash_numbers").index_select(0, words)
@@ -123,28 +92,36 @@ class HashedNGrams(NGramTrie):
     @method_with_weights
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
         """Natural log p of each word, (words,), after its contexts, (order-1, words)."""
-        alone, weights = self.log10("probs", 1, words), self._weights(contexts)
-        rows = torch.arange(len(words), device=words.device)
-        total = self._fill(alone + weights[0], rows, rows, self._numbers(words), contexts, weights)
-        return total.masked_fill_(alone == -math.inf, -math.inf) * math.log(10)
+        return self._of_pairs(contexts, torch.arange(len(words), device=words.device), words)
 
     @method_with_weights
     def distributions(self, contexts: Tensor) -> Tensor:
         """Natural log p of every word, (rows, vocab), after contexts of (order-1, rows)."""
-        some = max(_PAIRS // self.vocab_size, 1)
-        return torch.cat([self._distributions(part) for part in contexts.split(some, dim=1)])
+        found = []
+        for part in contexts.split(max(_PAIRS // self.vocab_size, 1), dim=1):
+            pairs = torch.arange(part.shape[1] * self.vocab_size, device=contexts.device)
+            found.append(self._of_pairs(part, pairs // self.vocab_size, pairs % self.vocab_size))
+        return torch.cat(found).view(-1, self.vocab_size)
 
-    def _distributions(self, contexts: Tensor) -> Tensor:
-        alone, weights = self.log10("probs", 1), self._weights(contexts)
-        places = torch.arange(contexts.shape[1] * self.vocab_size, device=contexts.device)
-        rows = places // self.vocab_size
-        keys = self.get_buffer("hash_numbers").repeat(contexts.shape[1])
-        total = self._fill((alone + weights[0][:, None]).view(-1), places, rows, keys, contexts, weights)
-        return (
-            total.view(contexts.shape[1], self.vocab_size)
-            .masked_fill_(alone == -math.inf, -math.inf)
-            .mul_(math.log(10))
+    def _of_pairs(self, contexts: Tensor, rows: Tensor, words: Tensor) -> Tensor:
+        """Natural log p of each word, (pairs,), after the contexts in its column of `contexts`, `rows`."""
+        alone, weights = self.log10("probs", 1, words), self._weights(contexts)
+        total, places, keys = (
+            alone + weights[0].index_select(0, rows),
+            torch.arange(len(rows), device=rows.device),
+            self._numbers(words),
         )
+        for n, context in enumerate(contexts, 2):
+            before = context.index_select(0, rows)
+            at = where_true(before >= 0)
+            longer = extended(keys.index_select(0, at), self._numbers(before.index_select(0, at)))
+            entries = find(self.keys(n), longer)
+            hits = where_true(entries >= 0)
+            places, rows = (one.index_select(0, at).index_select(0, hits) for one in (places, rows))
+            keys = longer.index_select(0, hits)
+            probs = self.log10("probs", n, entries.index_select(0, hits))
+            total.index_copy_(0, places, probs + weights[n - 1].index_select(0, rows))
+        return total.masked_fill_(alone == -math.inf, -math.inf).mul_(math.log(10))
 
     def _weights(self, contexts: Tensor) -> Tensor:
         """(order, rows): [n-1] is the log10 weight of all contexts of n words and more."""
@@ -160,24 +137,3 @@ class HashedNGrams(NGramTrie):
             entries = words if n == 1 else find(self.keys(n), found)
             weights[n - 1].index_copy_(0, at, self.log10("backoffs", n, entries))
         return weights.flip(0).cumsum(0).flip(0)
-
-    def _fill(
-        self, total: Tensor, places: Tensor, rows: Tensor, keys: Tensor, contexts: Tensor, weights: Tensor
-    ) -> Tensor:
-        """Set ``total``, log10 p of words after contexts, to that of the longest n-gram that is stored; return it.
-
-        Args:
-            places: (pairs,) where in ``total`` the pairs of a context and a word belong.
-            rows: (pairs,) their contexts, columns of ``contexts`` and ``weights``; keys: (pairs,) of their words.
-        """
-        for n, context in enumerate(contexts, 2):
-            before = context.index_select(0, rows)
-            at = where_true(before >= 0)
-            longer = extended(keys.index_select(0, at), self._numbers(before.index_select(0, at)))
-            entries = find(self.keys(n), longer)
-            hits = where_true(entries >= 0)
-            places, rows = (one.index_select(0, at).index_select(0, hits) for one in (places, rows))
-            keys = longer.index_select(0, hits)
-            probs = self.log10("probs", n, entries.index_select(0, hits))
-            total.index_copy_(0, places, probs + weights[n - 1].index_select(0, rows))
-        return total

@@ -7,14 +7,11 @@ Probabilities for Phrase-Based Translation?, 2006).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
 
-# 16 bits are stored as torch's int16, which more operations support than uint16; `& (2**bits - 1)` restores the number.
-CODE_TYPES = {8: torch.uint8, 16: torch.int16}
+from hf_lecture_models.layers.ngram_trie import CODE_TYPES
 
 
 def quantise(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
@@ -48,16 +45,3 @@ def quantise(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
     centres = np.full(2**bits, found[-1] if len(found) else 0, np.float32)
     centres[: len(found)] = found
     return torch.from_numpy(centres), torch.from_numpy(numbers[inverse]).to(CODE_TYPES[bits])
-
-
-def quantise_two(values: Tensor, bits: int) -> tuple[Tensor, Tensor]:
-    """Put values that hold one finite number, at most 0, and perhaps -inf into two bins; on any device, "meta" too.
-
-    >>> centres, codes = quantise_two(torch.tensor([-2, -math.inf]), 8)
-    >>> centres[codes.long()]
-    tensor([-2., -inf])
-    """
-    never = values == -math.inf
-    centres = torch.full((2**bits,), -math.inf)
-    centres[0] = values.masked_fill(never, 0).min() if len(values) else 0
-    return centres, never.to(CODE_TYPES[bits])

@@ -1,11 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The tables of a back-off n-gram model, the form of ARPA files: flat sorted arrays, and searching in them.
+"""The tables of a back-off n-gram model as numpy arrays, the form of ARPA files; a loaded model has buffers instead.
 
-An n-gram u w (prefix u of n-1 words) is one integer, ``index of u × vocabulary + w``, and an order's table is the
-sorted list of these integers. Its position in the list is the n-gram's index, and the next order's keys are made of it.
-
-    p(w | u) = p_stored(u w)                if u w is stored
-             = backoff(u) p(w | u')         else, u' being u without its first word; backoff(u) = 1 if u is not stored
+`ngram_trie.py` says what the keys are.
 """
 
 from __future__ import annotations
@@ -13,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
+
+# The largest difference from 1 of a class's probabilities, summed in float32.
+TOLERANCE = 1e-3
 
 
 @dataclass
@@ -62,64 +59,46 @@ class NGramTables:
             raise ValueError(f"{n}-gram table: a key names a prefix that is not stored; the table is damaged")
 
 
-def find(keys: Tensor, queries: Tensor) -> Tensor:
-    """Index of each query, (queries,), in the increasing ``keys``; -1 where it is absent.
+@dataclass
+class HashedNGramTables(NGramTables):
+    """Tables whose keys are hashes: sorted, int64, of either sign; those of order 1 are dense, as in `NGramTables`."""
 
-    >>> find(torch.tensor([3, 5, 9]), torch.tensor([9, 4, 3]))
-    tensor([ 2, -1,  0])
+    hash_numbers: np.ndarray  # (vocab,) int64: i(w); an id that no n-gram has is given a number that none has
+
+    def check(self) -> HashedNGramTables:
+        """Return self, or raise a ValueError that names the damaged table."""
+        numbers = self.hash_numbers
+        if numbers.dtype != np.int64 or len(numbers) != self.vocab_size or not (numbers >= 0).all():
+            raise ValueError("the words' numbers are negative, not int64, or too few; the table is damaged")
+        super().check()
+        return self
+
+    def _check_range(self, n: int, keys: np.ndarray) -> None:
+        pass  # a hash may be any number
+
+
+@dataclass
+class WordClasses:
+    """The class of each word, and its probability there. Logarithms are base 10, float32.
+
+    >>> WordClasses(3, np.array([0, 0, 1, 2]), np.log10([0.25, 0.75, 1, 1]).astype(np.float32)).check().num_classes
+    3
     """
-    if len(keys) == 0 or len(queries) == 0:
-        return torch.full_like(queries, -1)
-    return (_find_in_order if queries.device.type == "cpu" else _find_in_parallel)(keys, queries)
 
+    num_classes: int
+    class_of: np.ndarray  # (vocab,) int64
+    log10_probs: np.ndarray  # (vocab,): P(word | its class)
 
-def where_true(mask: Tensor) -> Tensor:
-    """Indices of the True, (true,) int64.
-
-    >>> where_true(torch.tensor([True, False, True]))
-    tensor([0, 2])
-    """
-    if mask.device.type != "cpu":
-        return mask.nonzero().squeeze(1)
-    return torch.from_numpy(np.flatnonzero(mask.numpy()))  # several times as fast
-
-
-def _find_in_parallel(keys: Tensor, queries: Tensor) -> Tensor:
-    places = torch.searchsorted(keys, queries).clamp_(max=len(keys) - 1)
-    return places.masked_fill_(keys.index_select(0, places) != queries, -1)
-
-
-def _find_in_order(keys: Tensor, queries: Tensor) -> Tensor:
-    # Neighbouring queries use the same cache lines, and numpy starts each where the last one ended: several times
-    # faster than a search without order, sorting included. A repeated query is searched once.
-    table = keys.numpy()
-    ordered, origins = sort_keys(queries.numpy().copy(), np.arange(len(queries)))
-    new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    distinct = ordered[new]
-    places = table.searchsorted(distinct)
-    np.minimum(places, len(table) - 1, out=places)
-    places[table.take(places) != distinct] = -1
-    found = np.empty_like(ordered)
-    found[origins] = places.take(np.cumsum(new, dtype=np.int64) - 1)  # torch.compile's numpy wants the type
-    return torch.from_numpy(found)
-
-
-def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort keys together with their increasing positions; equal keys stay in their order.
-
-    The keys are overwritten.
-
-    >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
-    (array([5, 7, 7]), array([4, 2, 6]))
-    """
-    bits = int(positions.max(initial=0)).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63 or keys.min(initial=0) < 0:
-        order = np.argsort(keys, kind="stable")
-        return keys[order], positions[order]
-    keys <<= bits  # one number holds both: sorting numbers is several times faster than finding their order
-    keys |= positions
-    keys.sort()
-    positions = keys & ((1 << bits) - 1)
-    keys >>= bits
-    return keys, positions
+    def check(self) -> WordClasses:
+        """Return self, or raise a ValueError that says what is damaged."""
+        of, probs = self.class_of, self.log10_probs
+        if of.dtype != np.int64 or probs.dtype != np.float32 or of.shape != probs.shape:
+            raise ValueError("the words' classes are not int64, or their logarithms not float32, or not as many")
+        if len(of) and not 0 <= of.min() <= of.max() < self.num_classes:
+            raise ValueError(f"a word's class is outside the {self.num_classes} classes; the table is damaged")
+        sums = np.bincount(of, 10.0 ** probs.astype(np.float64), minlength=self.num_classes)
+        wrong = np.flatnonzero(~(np.abs(sums - 1) <= TOLERANCE))
+        if len(wrong) or not (probs <= 0).all():
+            first = f"; those of class {wrong[0]} add up to {sums[wrong[0]]:g}" if len(wrong) else ""
+            raise ValueError(f"the words of a class do not share a probability of 1{first}; the table is damaged")
+        return self

@@ -1,5 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Look-up in the tables of a back-off n-gram model (`ngram_tables.py`), for whole batches at a time."""
+"""Look-up in the tables of a back-off n-gram model, for whole batches at a time.
+
+An n-gram u w (prefix u of n-1 words) is one integer, ``index of u × vocabulary + w``, and an order's table is the
+sorted list of these integers. Its position in the list is the n-gram's index, and the next order's keys are made of it.
+
+    p(w | u) = p_stored(u w)                if u w is stored
+             = backoff(u) p(w | u')         else, u' being u without its first word; backoff(u) = 1 if u is not stored
+"""
 
 from __future__ import annotations
 
@@ -11,9 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from hf_lecture_models.io.compat import init
-from hf_lecture_models.layers.ngram_quantisation import quantise, quantise_two
-from hf_lecture_models.layers.ngram_tables import NGramTables, find, where_true
-from hf_lecture_models.layers.offloading import method_with_weights
+from hf_lecture_models.layers.execution import method_with_weights
+from hf_lecture_models.layers.ngram_search import find, where_true
+
+# 16 bits are stored as torch's int16, which more operations support than uint16; `& (2**bits - 1)` restores the number.
+CODE_TYPES = {8: torch.uint8, 16: torch.int16}
 
 
 class NGramTrie(nn.Module):
@@ -21,7 +30,7 @@ class NGramTrie(nn.Module):
 
     A new trie is the uniform distribution over the events (all words but ``non_events``), whatever its ``sizes``.
     Its numbers keep their type under ``.half()`` and ``.to(dtype)``: log-probabilities in half precision are useless.
-    With ``bits``, 8 or 16, the logarithms of orders 2 and up are numbers of bins (`ngram_quantisation.py`).
+    With ``bits``, 8 or 16, the logarithms of orders 2 and up are numbers of bins, each with one value.
     """
 
     def __init__(
@@ -32,21 +41,22 @@ class NGramTrie(nn.Module):
         self.vocab_size, self.order, self.bits = vocab_size, len(sizes), bits
         uniform = torch.full((vocab_size,), -math.log10(vocab_size - len(non_events)), dtype=torch.float32)
         uniform[list(non_events)] = -math.inf
-        self.register_buffer("log10_probs_1", uniform)
-        for n, size in enumerate(sizes[1:], 2):
-            self.register_buffer(f"keys_{n}", torch.arange(size))
-            self.register_buffer(f"log10_probs_{n}", uniform[torch.arange(size) % vocab_size])
-        for n, size in enumerate(sizes[:-1], 1):
-            self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size, dtype=torch.float32))
-        if bits is not None:
-            self._quantise(quantise_two, bits)
+        for n, size in enumerate(sizes, 1):
+            if n > 1:
+                self.register_buffer(f"keys_{n}", torch.arange(size))
+            self._begin("probs", n, uniform if n == 1 else uniform[torch.arange(size) % vocab_size])
+            if n < self.order:
+                self._begin("backoffs", n, torch.zeros(size, dtype=torch.float32))
 
-    def _quantise(self, put_into_bins: Callable[[Tensor, int], tuple[Tensor, Tensor]], bits: int) -> None:
-        orders = range(2, self.order + 1)
-        for name in [*(f"probs_{n}" for n in orders), *(f"backoffs_{n}" for n in orders[:-1])]:
-            values, codes = put_into_bins(self.get_buffer(f"log10_{name}"), bits)
-            self.register_buffer(f"log10_{name}", values)
-            self.register_buffer(name.replace("_", "_codes_"), codes)
+    def _begin(self, name: str, n: int, values: Tensor) -> None:
+        """Store the logarithms of a new trie: one finite number, at most 0, and perhaps -inf, in two bins."""
+        if self.bits is not None and n > 1:
+            never = values == -math.inf
+            self.register_buffer(f"{name}_codes_{n}", never.to(CODE_TYPES[self.bits]))
+            finite = values.masked_fill(never, 0).min() if len(values) else 0
+            values = torch.full((2**self.bits,), -math.inf)
+            values[0] = finite
+        self.register_buffer(f"log10_{name}_{n}", values)
 
     def draw_weights(self) -> None:
         """Become uniform, as a new trie is."""
@@ -64,27 +74,6 @@ class NGramTrie(nn.Module):
             codes = self.get_buffer(f"{name}_codes_{n}")
             at = (codes if at is None else codes.index_select(0, at)).long() & (2**self.bits - 1)
         return values if at is None else values.index_select(0, at)
-
-    @method_with_weights
-    def tables(self) -> NGramTables:
-        """The tables as numpy arrays; on the CPU they share memory with buffers that are not quantised."""
-        orders = range(1, self.order + 1)
-        return NGramTables(
-            self.vocab_size,
-            [self.keys(n).numpy(force=True) for n in orders[1:]],
-            [self.log10("probs", n).numpy(force=True) for n in orders],
-            [self.log10("backoffs", n).numpy(force=True) for n in orders[:-1]],
-        )
-
-    def load_tables(self, tables: NGramTables) -> None:
-        """Take the arrays of ``tables`` as buffers, on the CPU, without a copy but where they are quantised."""
-        for n, keys in enumerate(tables.keys, 2):
-            self.register_buffer(f"keys_{n}", torch.from_numpy(keys))
-        for name, arrays in (("probs", tables.log10_probs), ("backoffs", tables.log10_backoffs)):
-            for n, values in enumerate(arrays, 1):
-                self.register_buffer(f"log10_{name}_{n}", torch.from_numpy(values))
-        if self.bits is not None:
-            self._quantise(quantise, self.bits)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NGramTrie:
         # Seen as integers of the same width, floats move to another device and are never cast.

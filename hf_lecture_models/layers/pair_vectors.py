@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
 
 # From the vectors u, v (batch, size) of two texts to (batch, width * size).
 PAIR_COMBINATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

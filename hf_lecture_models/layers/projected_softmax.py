@@ -21,8 +21,8 @@ from torch.nn import functional as F
 
 from hf_lecture_models.layers.adaptive_embedding import WordProjection, cluster_widths
 from hf_lecture_models.layers.adaptive_softmax import ClusteredSoftmax
-from hf_lecture_models.layers.linear_cross_entropy import Layer, WordScores
-from hf_lecture_models.layers.offloading import with_weights
+from hf_lecture_models.layers.execution import with_weights
+from hf_lecture_models.layers.word_scores import Layer, WordScores
 
 
 class BackProjection(WordProjection):

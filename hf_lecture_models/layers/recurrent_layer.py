@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from hf_lecture_models.layers.offloading import with_weights
-from hf_lecture_models.layers.recurrent_cells import Cell, cell_from_kernel
+from hf_lecture_models.layers.execution import with_weights
+from hf_lecture_models.layers.recurrent_export import run_exported
 
 State = tuple[Tensor, ...]
 
@@ -25,8 +25,6 @@ warnings.filterwarnings("ignore", "LSTM with projections is not supported with o
 
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 """torch's fused kernels for each `cell_type` of a configuration."""
-
-OLDEST_TORCH_WITH_EXPORT = "2.9"  # of those tried; 2.7 keeps no such loop
 
 # torch's kernels for one step.
 _CELL_KERNELS: dict[type, Callable[..., Any]] = {
@@ -64,7 +62,7 @@ class RecurrentLayer(nn.Module):
         """
         one_step = hidden.shape[1] == 1 and not torch.jit.is_tracing()  # which would record it for longer inputs too
         if torch.compiler.is_exporting():
-            outputs, after = run_traced(cell_from_kernel(self.rnn), hidden, state, mask)
+            outputs, after = run_exported(self.rnn, hidden, state, mask)
         elif mask is not None:
             outputs, after = _run_packed(self.rnn, hidden, state, mask)
         elif one_step and type(self.rnn) in _CELL_KERNELS and not self.rnn.proj_size:
@@ -160,33 +158,3 @@ def _nothing_read(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tu
     # One step over zeros gives sizes and types.
     outputs, after = _run(kernel, torch.zeros_like(hidden[:, :1]), None)
     return outputs.new_zeros(*hidden.shape[:2], outputs.shape[-1]), state or tuple(map(torch.zeros_like, after))
-
-
-def run_traced(cell: Cell, hidden: Tensor, state: State | None, mask: Tensor | None) -> tuple[Tensor, State]:
-    """Run the written-out cell as a loop that `torch.export` and ONNX keep a loop, for any length and batch.
-
-    Tracing would unroll torch's kernels into as many steps as the example has.
-
-    Raises:
-        NotImplementedError: torch is too old to keep a loop.
-    """
-    if torch.__version__ < OLDEST_TORCH_WITH_EXPORT:
-        raise NotImplementedError(
-            f"torch {torch.__version__} cannot export a recurrent layer for texts of any length: pip install "
-            f"'torch>={OLDEST_TORCH_WITH_EXPORT}'"
-        )
-    # Not yet public in torch: only export may depend on it.
-    from torch._higher_order_ops.scan import scan
-
-    mask = torch.ones_like(hidden[..., 0], dtype=torch.bool) if mask is None else mask
-
-    def step(state: State, given: tuple[Tensor, Tensor]) -> tuple[State, Tensor]:
-        u, real = given
-        after = cell(u, state)
-        return tuple(torch.where(real, new, old) for new, old in zip(after, state, strict=True)), after[0] * real
-
-    state = state or tuple(hidden.new_zeros(hidden.shape[0], size) for size in cell.state_sizes)
-    state = tuple(tensor.contiguous() for tensor in state)  # as `step` makes them: scan refuses other strides
-    # (seq, batch, input_size) and (seq, batch, 1): scan goes along the first axis.
-    final, outputs = scan(step, state, (hidden.transpose(0, 1), mask.transpose(0, 1).unsqueeze(-1)))
-    return outputs.transpose(0, 1), final

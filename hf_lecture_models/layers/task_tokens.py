@@ -7,7 +7,7 @@ A text is `Start text Extract`, a pair `Start a Delim b Extract` (Radford et al.
 import torch
 from torch import Tensor
 
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
 
 
 def last_index(found: Tensor) -> Tensor:

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.layers.inputs import out_of_range
-from hf_lecture_models.layers.masks import is_prepared
+from hf_lecture_models.layers.inputs import is_prepared, out_of_range
 
 
 def type_vectors(embed_types: nn.Embedding, token_type_ids: Tensor | None, words: Tensor) -> Tensor:

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 
-from hf_lecture_models.layers.inputs import out_of_range
-from hf_lecture_models.layers.masks import check_prepared, holds_nothing, is_prepared
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
+from hf_lecture_models.layers.inputs import is_prepared, out_of_range
+from hf_lecture_models.layers.masks import check_prepared, holds_nothing
 
 # A mask that adds less than this to a score makes its weight 0 in any type.
 _MASKED = -1000.0

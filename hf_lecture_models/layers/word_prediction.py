@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hf_lecture_models.io.compat import init
+from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.huffman import balanced_tree, huffman_tree
-from hf_lecture_models.layers.precision import at_least_float32
 
 
 class NegativeSampling(nn.Module):

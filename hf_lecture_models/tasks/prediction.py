@@ -17,7 +17,8 @@ from hf_lecture_models.io.auto_classes import learns_next_sentences, model_class
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
-from hf_lecture_models.tasks.core.task import PredictionOptions, Task
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASKS
 
 Result = dict[str, Any]
@@ -62,25 +63,22 @@ def predict(
     of_images = "image" in predictor.form.fields
     if not isinstance(inputs, list | tuple) or not all(of_images or isinstance(one, str | Mapping) for one in inputs):
         raise TypeError("expected a list of texts or of mappings of columns; write [text] for one text")
-    rows = [_row(predictor, one) for one in inputs]
-    _check_rows(predictor, rows)
-    return predictor.predict(rows)
+    return predictor.predict([_row(predictor.form, one, number) for number, one in enumerate(inputs, 1)])
 
 
-def _row(predictor: "Predictor", given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        return predictor.task.read_line(given)
-    return dict(given) if isinstance(given, Mapping) else {"image": given}
-
-
-def _check_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]]) -> None:
-    for number, row in enumerate(rows, 1):
-        if missing := [name for name in predictor.form.fields if name not in row]:
-            raise ValueError(f"inputs, line {number} has no field {missing[0]}: give {predictor.form.words}")
-        try:
-            predictor.task.check_fields(row)
-        except ValueError as error:
-            raise ValueError(f"inputs, line {number}: {error}") from None
+def _row(form: LineForm, given: Any, number: int) -> dict[str, Any]:
+    """Return the fields of an input, which is a line of text, a row or an image."""
+    try:
+        if isinstance(given, str):
+            row = form.read(given)
+        else:
+            row = dict(given) if isinstance(given, Mapping) else {"image": given}
+        if missing := [name for name in form.fields if name not in row]:
+            raise ValueError(f"it has no field {missing[0]}: give {form.words}")
+        form.check(row)
+    except ValueError as error:
+        raise ValueError(f"inputs, line {number}: {error}") from None
+    return row
 
 
 class Predictor:
@@ -104,11 +102,13 @@ class Predictor:
         assert form is not None
         self.form = form
         if options.top_k is not None and not form.usual:
-            raise ValueError(f"{kind} gives one tag for each word: leave --top-k out")
+            raise ValueError(f"{kind} gives one tag for each word: leave `top_k` out")
         if options.aggregate and form.usual:
-            raise ValueError(f"{kind} finds no entities: leave --aggregate out")
+            raise ValueError(f"{kind} finds no entities: leave `aggregate` out")
         if options.max_length is not None and "image" in form.fields:
-            raise ValueError(f"{kind} reads no tokens: leave --max-length out")
+            raise ValueError(f"{kind} reads no tokens: leave `max_length` out")
+        saved = {"task": task_file_of(self.model.config)}
+        self.settings = self._chosen(self.task.settings_class.of(saved, self.task.name))
 
     def predict(self, rows: Sequence[Mapping[str, Any]], sources: Rows | None = None) -> list[list[Result]]:
         """Predict rows; return the predictions of each row, none for blank rows.
@@ -122,7 +122,7 @@ class Predictor:
         """
         found: list[list[Result]] = [[] for _ in rows]
         sources = sources or Rows({}, [("inputs", 1)] * len(rows), [[number] for number in range(1, len(rows) + 1)])
-        filled = {index: tuple(row) for index, row in enumerate(rows) if not self.task.is_blank(row)}
+        filled = {index: tuple(row) for index, row in enumerate(rows) if not self.form.is_blank(row)}
         for columns in dict.fromkeys(filled.values()):  # pairs and single texts are encoded separately
             chosen = [index for index, own in filled.items() if own == columns]
             data = Rows(
@@ -130,7 +130,7 @@ class Predictor:
                 [sources.sources[index] for index in chosen],
                 [sources.lines[index] for index in chosen],
             )
-            for index, own in zip(chosen, self._predict(data, self.recipe({})), strict=True):
+            for index, own in zip(chosen, self._predict(data, self.settings), strict=True):
                 found[index] = own
         return found
 
@@ -145,24 +145,22 @@ class Predictor:
         Raises:
             ValueError, OSError: as `Task.read`.
         """
-        recipe = replace(self.recipe(self._facts()), predict_files=[file], predict_split="", dataset_name="")
-        recipe = load_recipe(None, vars(recipe) | dict(fields), recipe_class=type(recipe))
+        facts = facts_of(self.name, self.model, self.processor) if self.name and Path(self.name).is_dir() else {}
+        saved = self._chosen(recipe_of(self.task, {"task": task_file_of(self.model.config), **facts}))
+        own = vars(saved) | {"predict_files": [file], "predict_split": "", "dataset_name": ""}
+        recipe = load_recipe(None, own | dict(fields), recipe_class=self.task.recipe_class)
         read: Any = self.task.read(recipe, "predict")
         rows = read if isinstance(read, Rows) else Rows({"text": list(read)}, [(file, len(read))])
         return rows, self._predict(rows, recipe) if len(rows) else []
 
-    def recipe(self, facts: Mapping[str, Any]) -> Any:
-        """Return the recipe of the task, with the settings that were saved with the model."""
-        recipe = self.task.recipe_of({"task": task_file_of(self.model.config), **facts})
-        if self.options.max_length is not None and hasattr(recipe, "max_length"):
-            recipe = replace(recipe, max_length=self.options.max_length)
-        return recipe
+    def _chosen(self, settings: Any) -> Any:
+        """Return the settings with the `max_length` of the options, if there is one."""
+        if self.options.max_length is None or not hasattr(settings, "max_length"):
+            return settings
+        return replace(settings, max_length=self.options.max_length)
 
-    def _facts(self) -> Mapping[str, Any]:
-        return facts_of(self.name, self.model, self.processor) if self.name and Path(self.name).is_dir() else {}
-
-    def _predict(self, data: Rows, recipe: Any) -> list[list[Result]]:
-        return self.task.predictions(self.model, self.processor, data, recipe, self.options)
+    def _predict(self, data: Rows, settings: Any) -> list[list[Result]]:
+        return self.task.predictions(self.model, self.processor, data, settings, self.options)
 
 
 def _with_mask_head(model: Any, name: str) -> Any:

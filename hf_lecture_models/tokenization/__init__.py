@@ -11,7 +11,8 @@ from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, Template, require_template
 from hf_lecture_models.tokenization.unigram import Segmentation, UnigramTokenizer
-from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.unknown_words import UnknownWordError
+from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 __all__ = [
@@ -32,6 +33,17 @@ __all__ = [
     "read_texts",
     "require_template",
 ]
+
+
+TOKENIZERS.update(
+    word=WordTokenizer,
+    bpe=BpeTokenizer,
+    char=CharTokenizer,
+    byte=ByteTokenizer,
+    wordpiece=WordPieceTokenizer,
+    elmo=ElmoTokenizer,
+    unigram=UnigramTokenizer,
+)
 
 
 def register_tokenizers() -> None:

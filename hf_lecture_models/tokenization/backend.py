@@ -20,7 +20,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
-from hf_lecture_models.tokenization.splitting import WordIndex, refuse_surrogates
+from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, WordIndex, refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
     TemplatePieces,
@@ -98,6 +98,8 @@ class LectureTokenizer(TokenizersBackend):
     chat_template: str | None = CHAT_TEMPLATE
     saved_options: ClassVar[tuple[str, ...]] = ("padding_side", "truncation_side", "chat_template")
     """Options whose values here are saved with a tokenizer; transformers saves only what it is given."""
+    characters_at_once: ClassVar[int] = CHUNK_CHARACTERS
+    """About how many characters of texts `encode_texts` should be given."""
     model_class: ClassVar[type]
     pre_tokenizer_class: ClassVar[type]
     normalizer_class: ClassVar[type] = NoneType
@@ -305,6 +307,15 @@ class LectureTokenizer(TokenizersBackend):
             and isinstance(backend.pre_tokenizer, self.pre_tokenizer_class)
             and self._adds_special_tokens_only()
         )
+
+    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts without special tokens, while the backend is unchanged; each distinct string is encoded once.
+
+        Returns:
+            (tokens,) int32, the ids, text after text; (texts,) int64, the tokens of each.
+        """
+        index = self.index_words(texts)
+        return index.expand(*self.encode_words(index.words))
 
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into strings whose tokens do not depend on the text around them; number the distinct ones.

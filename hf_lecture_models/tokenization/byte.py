@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
@@ -73,3 +74,9 @@ class ByteTokenizer(LectureTokenizer):
         backend.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)
         backend.decoder = ByteLevelDecoder()
         return backend
+
+    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bytes of texts and their numbers."""
+        rows = [text.encode() for text in texts]
+        ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
+        return ids, np.fromiter(map(len, rows), np.int64, len(rows))

@@ -18,6 +18,7 @@ from tokenizers.models import BPE
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.splitting import (
+    CHUNK_CHARACTERS,
     WordIndex,
     chunk_texts,
     flatten_ids,
@@ -46,6 +47,7 @@ class CharTokenizer(LectureTokenizer):
     """
 
     model_class = BPE
+    characters_at_once = CHUNK_CHARACTERS >> 3
     pre_tokenizer_class = NoneType
 
     @classmethod

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -14,11 +14,6 @@ import numpy as np
 
 from hf_lecture_models.io.packing import is_damage, packing_of, packing_of_name, unpacked
 from hf_lecture_models.tokenization.bounds import plain_texts
-from hf_lecture_models.tokenization.bpe import BpeTokenizer
-from hf_lecture_models.tokenization.byte import ByteTokenizer
-from hf_lecture_models.tokenization.char import CharTokenizer
-from hf_lecture_models.tokenization.pairs import TokenizerPair
-from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 from hf_lecture_models.tokenization.splitting import (
     CHUNK_CHARACTERS,
     chunk_texts,
@@ -27,18 +22,10 @@ from hf_lecture_models.tokenization.splitting import (
     split_rows,
     surrogate_errors,
 )
-from hf_lecture_models.tokenization.unigram import UnigramTokenizer
-from hf_lecture_models.tokenization.word import WordTokenizer
-from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
 # The longest line of a corpus in use is text8's only one, of 100 million bytes.
 MAX_LINE_BYTES = 2**27
 BYTE_ORDER_MARK = "\ufeff"
-
-# They encode each distinct word, or what is encoded alone in its place, once.
-_BY_WORDS = (BpeTokenizer, CharTokenizer, UnigramTokenizer, WordPieceTokenizer)
-
-Encoder = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -64,6 +51,7 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
     The spelling of a special token in a text is plain text, as with `split_special_tokens=True`. The classes of this
     package encode each distinct word once, or bypass the Rust library, with the same ids.
 
+    >>> from hf_lecture_models import ByteTokenizer
     >>> encode_corpus(ByteTokenizer(), ["ab", "", "<s>"])
     EncodedCorpus(ids=array([ 97,  98,  60, 115,  62], dtype=int32), lengths=array([2, 0, 3]))
 
@@ -84,6 +72,7 @@ def encode_training_texts(
 ) -> EncodedCorpus:
     """Encode texts to train on as `encode_corpus` does, without `<s>` and `</s>` around each of them.
 
+    >>> from hf_lecture_models import WordTokenizer
     >>> encode_training_texts(WordTokenizer.from_words(["the", "cat"]), ["<s> the cat </s>"])
     EncodedCorpus(ids=array([1, 2], dtype=int32), lengths=array([2]))
 
@@ -182,40 +171,17 @@ def _bounded_lines(packed: BinaryIO, source: str | os.PathLike[str]) -> Iterator
 def _encode_chunks(
     tokenizer: Any, texts: Iterable[str], progress: bool, desc: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    if isinstance(tokenizer, WordTokenizer) and tokenizer.is_unmodified():
+    # The tokenizers of this package encode a list of texts, unless their pipeline was changed.
+    is_own = hasattr(tokenizer, "encode_texts") and tokenizer.is_unmodified()
+    if is_own and hasattr(tokenizer, "has_one_token_per_word"):
         for index in index_chunks(texts, progress, desc, CHUNK_CHARACTERS):
             yield index.expand(*tokenizer.encode_words(index.words))
         return
-    encode, characters = _encoder(tokenizer)
+    # The Rust library holds a hundred bytes and more per token until the batch is done.
+    characters = tokenizer.characters_at_once if is_own else CHUNK_CHARACTERS >> 3
     for chunk in chunk_texts(texts, progress, desc, characters):
         with surrogate_errors(chunk):
-            yield encode(chunk)
-
-
-def _encoder(tokenizer: Any) -> tuple[Encoder, int]:
-    """Return the function that encodes a list of texts, and how many characters it should be given at once."""
-    if isinstance(tokenizer, ByteTokenizer) and tokenizer.is_unmodified():
-        return _encode_bytes, CHUNK_CHARACTERS
-    if isinstance(tokenizer, SentencePieceWords):
-        return tokenizer.encode_texts, CHUNK_CHARACTERS
-    if isinstance(tokenizer, UnigramTokenizer) and tokenizer.is_unmodified() and tokenizer.is_sampling:
-        return lambda texts: tokenizer.sample_words(tokenizer.index_words(texts)), CHUNK_CHARACTERS
-    if isinstance(tokenizer, _BY_WORDS) and tokenizer.is_unmodified():
-        size = CHUNK_CHARACTERS >> 3 if isinstance(tokenizer, CharTokenizer) else CHUNK_CHARACTERS
-        return lambda texts: _encode_distinct(tokenizer, texts), size
-    # The Rust library holds a hundred bytes and more per token until the batch is done.
-    return lambda texts: _encode_any(tokenizer, texts), CHUNK_CHARACTERS >> 3
-
-
-def _encode_bytes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    rows = [text.encode() for text in texts]
-    ids = np.frombuffer(b"".join(rows), np.uint8).astype(np.int32)
-    return ids, np.fromiter(map(len, rows), np.int64, len(rows))
-
-
-def _encode_distinct(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    index = tokenizer.index_words(texts)
-    return index.expand(*tokenizer.encode_words(index.words))
+            yield tokenizer.encode_texts(chunk) if is_own else _encode_any(tokenizer, chunk)
 
 
 def _encode_any(tokenizer: Any, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -248,10 +214,9 @@ def fingerprint_tokenizer(tokenizer: Any) -> str:
     For a `TokenizerPair` it covers both tokenizers, for an image processor all its settings, and for a processor of
     images and texts both parts.
     """
-    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
-        return fingerprint(map(fingerprint_tokenizer, (tokenizer.image_processor, tokenizer.tokenizer)))
-    if isinstance(tokenizer, TokenizerPair):
-        return fingerprint(map(fingerprint_tokenizer, (tokenizer.source, tokenizer.target)))
+    for parts in (("image_processor", "tokenizer"), ("source", "target")):
+        if all(hasattr(tokenizer, name) for name in parts):
+            return fingerprint(fingerprint_tokenizer(getattr(tokenizer, name)) for name in parts)
     if not hasattr(tokenizer, "get_vocab"):
         return fingerprint(sorted(tokenizer.to_dict().items()))
     backend = getattr(tokenizer, "backend_tokenizer", None)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 _MARK = "\u2581"  # sentencepiece writes a space so
@@ -39,6 +40,8 @@ class SentencePieceWords:
         ValueError: the file is damaged, `words` is not a `WordTokenizer`, or its words are not pieces of this model.
         ImportError: sentencepiece is missing or too old.
     """
+
+    characters_at_once = CHUNK_CHARACTERS
 
     def __init__(self, path: str | os.PathLike[str], words: Any) -> None:
         if not isinstance(words, WordTokenizer) or not words.is_unmodified() or words.unknown_words == "spelled":
@@ -87,6 +90,10 @@ class SentencePieceWords:
     def convert_ids_to_tokens(self, ids: Any) -> Any:
         """Return the words of ids."""
         return self._words.convert_ids_to_tokens(ids)
+
+    def is_unmodified(self) -> bool:
+        """Return True: nothing changes the pieces."""
+        return True
 
     def encode_texts(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of all pieces, text after text, and (texts,) int64, the number of each text.

@@ -288,13 +288,11 @@ class UnigramTokenizer(SubwordTokenizer):
         finally:
             self._sampler = before
 
-    def sample_words(self, index: WordIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a segmentation for every place of the words of `index_words`, inside a block of `sampling`.
-
-        Returns:
-            The ids of the texts, text after text, int32, and (texts,) int64, the tokens of each.
-        """
-        assert self._sampler is not None
+    def encode_texts(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts as every class does; inside a block of `sampling`, with a segmentation for every place."""
+        if self._sampler is None:
+            return super().encode_texts(texts)
+        index = self.index_words(texts)
         rows = list(map(splitter(self.backend_tokenizer.pre_tokenizer), index.words))
         numbers: dict[str, int] = {}
         codes = [numbers.setdefault(piece, len(numbers)) for row in rows for piece in row]

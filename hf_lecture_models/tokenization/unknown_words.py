@@ -28,7 +28,7 @@ from tokenizers.normalizers import Normalizer, Replace, Sequence
 from tokenizers.pre_tokenizers import Metaspace, PreTokenizer, WhitespaceSplit
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
-from hf_lecture_models.tokenization.splitting import WHITE_SPACE, split_words
+from hf_lecture_models.tokenization.splitting import WHITE_SPACE, shorten, split_words
 
 MARK = " "
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -50,6 +50,25 @@ _PARTS = [part for name in _CLASSES for part in (f"<unk:{name}", f":{name}>")]
 
 # A regular expression may nest a few thousand deep; deeper than this, the trie becomes a plain list of its words.
 _TRIE_DEPTH = 64
+
+
+class UnknownWordError(ValueError):
+    """A word is outside the vocabulary of a tokenizer that has no unknown token: a text with it has probability 0.
+
+    Attributes:
+        word: the word.
+    """
+
+    def __init__(self, word: str) -> None:
+        super().__init__(
+            f"the word {shorten(word)} is not in the vocabulary, and this tokenizer has no unknown token; "
+            "train it with unk_token='<unk>' or unknown_words='spelled', or leave such texts out"
+        )
+        self.word = word
+
+    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
+        # By default an exception is pickled with its message as argument, where __init__ takes the word.
+        return type(self), (self.word,)
 
 
 def unknown_class(word: str) -> str | None:

@@ -17,9 +17,11 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.splitting import (
+    WordIndex,
     count_parts,
     flatten_ids,
     index_chunks,
+    index_words,
     shorten,
     split_words,
 )
@@ -27,6 +29,7 @@ from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
     CLASS_TOKENS,
     MARK,
+    UnknownWordError,
     class_normalizer,
     is_class_normalizer,
     is_spelling_pre_tokenizer,
@@ -38,25 +41,6 @@ UNKNOWN_WORDS = ("token", "classes", "spelled")
 # With this unknown token, which cannot be a word, the Rust model fails at unknown words. With its default, "<unk>", it
 # would replace them if the vocabulary has a word of this spelling.
 NO_UNKNOWN = "(none: unknown words raise)"
-
-
-class UnknownWordError(ValueError):
-    """A word is outside the vocabulary of a tokenizer that has no unknown token: a text with it has probability 0.
-
-    Attributes:
-        word: the word.
-    """
-
-    def __init__(self, word: str) -> None:
-        super().__init__(
-            f"the word {shorten(word)} is not in the vocabulary, and this tokenizer has no unknown token; "
-            "train it with unk_token='<unk>' or unknown_words='spelled', or leave such texts out"
-        )
-        self.word = word
-
-    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str]]:
-        # By default an exception is pickled with its message as argument, where __init__ takes the word.
-        return type(self), (self.word,)
 
 
 class WordTokenizer(LectureTokenizer):
@@ -218,6 +202,10 @@ class WordTokenizer(LectureTokenizer):
         False
         """
         return self.unknown_words != "spelled" and self.is_unmodified()
+
+    def index_words(self, texts: list[str]) -> WordIndex:
+        """Split `texts` into words."""
+        return index_words(texts)
 
     def encode_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of words.

@@ -10,7 +10,8 @@ import pytest
 from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
 
 from hf_lecture_models import BagOfWordsConfig, Gpt1Config, LectureBertConfig, RecurrentConfig, SelfAttentionConfig
-from hf_lecture_models.base.configuration import ALIASES, LectureConfig
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.guards.configuration import ALIASES
 from tests.stand_in import EncoderConfig
 
 CONFIGURATIONS = sorted(

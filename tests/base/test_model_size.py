@@ -6,6 +6,8 @@ import pickle
 
 import pytest
 import torch
+from accelerate import init_empty_weights
+from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
 from hf_lecture_models import (
@@ -17,6 +19,9 @@ from hf_lecture_models import (
     RecurrentConfig,
     SelfAttentionConfig,
 )
+from hf_lecture_models.base.guards import sizes
+from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.io.system import resident_bytes
 
 ABSURD = [
     (AutoModelForCausalLM, Gpt1Config(hidden_size=98304, num_attention_heads=64)),
@@ -30,13 +35,52 @@ ABSURD = [
 
 
 @pytest.mark.parametrize(("auto_class", "config"), ABSURD)
-def test_absurd_sizes_are_refused_before_memory_is_taken(auto_class, config):
-    with pytest.raises(
-        ValueError, match=r"holds .* numbers, \d+ GB in float32; at most .* correct its sizes, .*vocab_"
-    ):
+def test_absurd_sizes_are_refused_before_memory_is_taken(auto_class, config, monkeypatch):
+    monkeypatch.setattr(sizes, "free_bytes", lambda: 2**31)
+    before = resident_bytes()
+    with pytest.raises(ValueError, match=r"holds .* numbers, \d+ GB, and 2 GB of memory are free: .*sizes, .*vocab_"):
         auto_class.from_config(config)
-    with torch.device("meta"):  # where nothing is allocated, a program may ask
+    assert resident_bytes() - before < 2**29
+    # Where nothing is allocated, a program may ask.
+    with torch.device("meta"):
         assert auto_class.from_config(config).device.type == "meta"
+
+
+def test_a_model_is_built_once_unless_it_is_large(monkeypatch):
+    built = []
+    monkeypatch.setattr(
+        Gpt1ForCausalLM,
+        "add_layers",
+        lambda self, config: built.append(config) or CausalLMHead.add_layers(self, config),
+    )
+    config = {"vocab_size": 99, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    Gpt1ForCausalLM(Gpt1Config(**config))
+    assert len(built) == 1
+    monkeypatch.setattr(sizes, "UNCHECKED", 2**10)
+    Gpt1ForCausalLM(Gpt1Config(**config))  # it fits
+    assert len(built) == 3
+    monkeypatch.setattr(sizes, "free_bytes", lambda: 2**11)
+    with pytest.raises(ValueError, match="of memory are free"):
+        Gpt1ForCausalLM(Gpt1Config(**config))
+    for absent in (lambda: None, lambda: 2**40):
+        monkeypatch.setattr(sizes, "free_bytes", absent)
+        Gpt1ForCausalLM(Gpt1Config(**config))
+
+
+def test_other_programs_build_what_does_not_fit(monkeypatch, tmp_path):
+    monkeypatch.setattr(sizes, "UNCHECKED", 2**10)
+    config = Gpt1Config(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    Gpt1ForCausalLM(config).save_pretrained(tmp_path)
+    monkeypatch.setattr(sizes, "free_bytes", lambda: 0)
+    with init_empty_weights():  # accelerate's
+        assert Gpt1ForCausalLM(config).device.type == "meta"
+    with FakeTensorMode():
+        Gpt1ForCausalLM(config)
+    for options in ({}, {"device_map": "cpu"}, {"low_cpu_mem_usage": True}):
+        Gpt1ForCausalLM.from_pretrained(tmp_path, **options)
+    partitioned = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *args, **kwargs: partitioned(*args, **kwargs))  # as zero.Init does
+    Gpt1ForCausalLM(config)
 
 
 def test_asking_changes_nothing():

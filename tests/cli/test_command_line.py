@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Parsing, help, completion and refusals: all of it without torch, transformers and the package itself."""
 
+import ast
 import inspect
 import json
 import os
@@ -18,6 +19,7 @@ import typer
 
 import hf_lecture_cli
 import hf_lecture_models
+from hf_lecture_models.cli.app import read_by
 from tests.forked_python import ForkedPython
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,16 +214,33 @@ VERBS = [
 
 
 @pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
-def test_what_is_parsed_fits_the_verbs_file(monkeypatch, arguments):
+def test_what_is_parsed_is_what_the_verbs_file_reads(monkeypatch, arguments):
     called = []
-    monkeypatch.setattr(hf_lecture_cli, "_run", lambda *names, **options: called.append((names, options)))
+    monkeypatch.setattr(hf_lecture_cli, "_run", lambda *call: called.append(call))
     with pytest.raises(SystemExit) as stop:
         hf_lecture_cli.app(arguments, prog_name="hf-lecture")
     assert not stop.value.code
-    ((names, options),) = called
-    assert " ".join(arguments).startswith(names[0]) or arguments[:2] == ["see", names[0]]
-    run = import_module(f"hf_lecture_models.cli.{names[-1]}").run
-    inspect.signature(run).bind(**options)
+    ((verb, module, options),) = called
+    assert " ".join(arguments).startswith(verb) or arguments[:2] == ["see", verb]
+    run = import_module(f"hf_lecture_models.{module}").run
+    inspect.signature(run).bind(**read_by(run, options))
+
+
+def commands(group=GROUP):
+    for command in group.commands.values():
+        yield from commands(command) if hasattr(command, "commands") else [command]
+
+
+def test_no_option_is_accepted_and_not_read():
+    """The function of a verb reads it, or the file that it runs, or that file takes all options."""
+    functions = {one.name: one for one in ast.parse(inspect.getsource(hf_lecture_cli)).body if hasattr(one, "args")}
+    for command in commands():
+        nodes = list(ast.walk(functions[command.callback.__name__]))
+        read = {node.id for node in nodes if isinstance(node, ast.Name)}
+        modules = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        for module in filter(re.compile(r"(cli|lab\.verbs)\.\w+").fullmatch, map(str, modules)):
+            read |= set(read_by(import_module(f"hf_lecture_models.{module}").run, {p.name: 0 for p in command.params}))
+        assert {one.name for one in command.params} <= read, command.name
 
 
 def test_all_verbs_are_tried_above():

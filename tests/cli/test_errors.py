@@ -73,7 +73,7 @@ def test_a_signal_ends_a_verb_as_an_exception_does(verb, capsys, name, status, m
     try:
         outside = signal.getsignal(number)
         with pytest.raises(SystemExit) as stop:
-            run_verb("score", "probe", {"number": number})
+            run_verb("score", "cli.probe", {"number": number})
         assert (stop.value.code, verb) == (status, ["tidied up"])
         assert capsys.readouterr().err == message
         assert signal.getsignal(number) is outside

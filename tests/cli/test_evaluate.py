@@ -8,7 +8,7 @@ from typing import Any
 
 import datasets
 import pytest
-from transformers import pipeline
+from transformers import AutoModelForSequenceClassification, pipeline
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
@@ -102,7 +102,7 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     status, _, err = run("evaluate", classifier, "text_classification", path, "--columns.text=review")
     assert status == 1
-    assert "--label_names.good NAME" in err
+    assert "--label_names.good says" in err
     named = ["--columns.text", "review", "--label_names.good", "positive", "--label_names.bad=negative"]
     status, out, err = run("evaluate", classifier, "text_classification", *named, path, "--json")
     assert (status, err) == (0, "")
@@ -115,6 +115,16 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
         status, _, err = run("evaluate", classifier, "text_classification", path, *words)
         assert status != 0
         assert message in err
+
+
+def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
+    longest = AutoModelForSequenceClassification.from_pretrained(classifier).config.max_position_embeddings
+    sst2.write_text(f"sentence\tlabel\n{'fine ' * longest}\t1\n", encoding="utf-8")
+    status, _, err = run("evaluate", classifier, "sst2", sst2)
+    assert status == 1
+    assert f"row 1 has {longest + len(small_tokenizer()('').input_ids)} tokens" in err
+    assert "--max-length" in err
+    assert run("evaluate", classifier, "sst2", sst2, "--max_length", longest)[0] == 0
 
 
 def test_a_language_model_on_a_text_file(run: Any, network: Path, tmp_path: Path) -> None:

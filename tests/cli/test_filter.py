@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from hf_lecture_models.data import row_writer, text_rows
+from hf_lecture_models.lab.studies import row_writer, text_rows
 from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
 from hf_lecture_models.loading import load_model
 
@@ -148,7 +148,7 @@ def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     assert found.schema.equals(whole.schema, check_metadata=True)
     assert found.to_pylist() == chosen(kept, whole.to_pylist())
     for options, message in (
-        ([], "name a file for them"),
+        ([], "--output names a file for them"),
         (["-o", tmp_path / "kept.txt"], "rows stay in their own form, parquet"),
         (["-o", tmp_path / "kept.parquet", "--text-column", "label"], "'label' holds int64, not texts"),
         (["-o", tmp_path / "kept.parquet", "--text-column", "no"], "has no column 'no'"),

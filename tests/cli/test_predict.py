@@ -258,3 +258,38 @@ def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start: Any, save: A
 
 
 # Tables
+
+
+def test_tables_are_read_by_their_columns(run: Any, save: Any, tmp_path: Path) -> None:
+    """Without their header and their labels, whatever their kind; `--columns` names a column of another name."""
+    folder = save(BertForSequenceClassification)
+    texts = [text for text in TEXTS if text]
+    expected = run("predict", folder, stdin="\n".join(texts) + "\n")[1]
+    tables = {
+        "reviews.csv": ["text,label", *(f"{text},bad" for text in texts)],
+        "reviews.tsv": ["label\ttext", *(f"bad\t{text}" for text in texts)],
+        "reviews.jsonl": [json.dumps({"text": text, "label": "bad"}) for text in texts],
+        "other.csv": ["review,label", *(f"{text},bad" for text in texts)],
+    }
+    for name, lines in tables.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        fields = ["--columns.text", "review"] if name == "other.csv" else []
+        assert run("predict", folder, tmp_path / name, *fields) == (0, expected, "")
+    status, out, err = run("predict", folder, tmp_path / "other.csv")
+    assert (status, out, len(err.splitlines())) == (1, "", 1)
+    assert "has no column 'text', only review, label; --columns.text names another one" in err
+    status, _, err = run("predict", folder, "--columns.text", "review", stdin="a film\n")
+    assert (status, "--columns.text says how a table is read, and there is none" in err) == (1, True)
+    assert run("predict", folder, "--bogus", stdin="a film\n")[0] == 2
+    assert run("predict", folder, tmp_path / "reviews.jsonl", "--jsonl")[1] == expected
+
+
+def test_choices_and_masks_are_read_from_tables_too(run: Any, save: Any, tmp_path: Path) -> None:
+    folder = save_small_chooser(tmp_path / "chooser")
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    (tmp_path / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), encoding="utf-8")
+    by_line, table = (run("predict", folder, tmp_path / f"rows.{kind}") for kind in ("jsonl", "json"))
+    assert by_line == table
+    folder = save(BertForMaskedLM, mask=True)
+    (tmp_path / "texts.csv").write_text("text\na fine film\n", encoding="utf-8")
+    assert run("predict", folder, tmp_path / "texts.csv") == run("predict", folder, stdin="a fine film\n")

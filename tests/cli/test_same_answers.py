@@ -157,7 +157,7 @@ def elmo(folder: Path) -> Path:
 @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
 def test_transformers_pipeline_refuses_rows_of_characters_in_one_line(strategy: str, tmp_path: Path) -> None:
     """For the last three transformers advises "simple", which fails with such a tokenizer, too."""
-    with pytest.raises(ValueError, match="tag by `hf-lecture predict MODEL`, with --aggregate for entities"):
+    with pytest.raises(ValueError, match="tag by the Predictor of hf_lecture_models.tasks.prediction"):
         pipeline("token-classification", model=str(elmo(tmp_path / "m")), aggregation_strategy=strategy)("Ada lives")
 
 

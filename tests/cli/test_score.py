@@ -9,8 +9,10 @@ import pytest
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.adaptation import AdaptedScorer
 from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
+from hf_lecture_models.lab.studies.marginal import MarginalScorer
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
@@ -71,7 +73,7 @@ def test_a_stream_with_adaptation(run, network):
     options = ["--cache", "0.2", "--continuous-cache", "0.1", "--cache-window", "9", "--dynamic-evaluation", "0.05"]
     model, tokenizer = load_model(str(network))
     adaptation = [DynamicEvaluation(0.05), ContinuousCache(0.1, window=9), UnigramCache(0.2, window=9)]
-    expected = evaluate_language_model(model, tokenizer, held_out, stream=True, adaptation=adaptation)
+    expected = evaluate_language_model(model, tokenizer, held_out, stream=True, score=AdaptedScorer(adaptation))
     status, out, err = run("score", network, "--stream", "--json", *options, stdin="\n".join(held_out) + "\n")
     summary = json.loads(out.splitlines()[-1])["summary"]
     assert (status, err) == (0, "")
@@ -116,7 +118,7 @@ def test_score_over_all_segmentations(run, folder, tmp_path):
         part.save_pretrained(tmp_path)
     status, out, _ = run("score", tmp_path, "--segmentations", "marginal", "--json", stdin="abab\n")
     row, last = map(json.loads, out.splitlines())
-    expected = evaluate_language_model(model, tokenizer, ["abab"], segmentations="marginal")
+    expected = evaluate_language_model(model, tokenizer, ["abab"], score=MarginalScorer())
     assert (status, row["segmentations"], last["summary"]["segmentations"]) == (0, "exact", "exact")
     assert row["log_prob"] == pytest.approx(expected["log_prob"])
     status, _, err = run("score", tmp_path, "--segmentations", "marginal", "--stream", stdin="a")

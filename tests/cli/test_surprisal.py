@@ -12,8 +12,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from hf_lecture_models.cli import surprisal
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.lab.verbs import surprisal
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer

@@ -62,3 +62,27 @@ def test_see_alignment(run, folder, tmp_path):
     assert run("see", "alignment", folder, source, "--target", "x", "--beams", 2)[0] == 2
     assert "there is no layer 9" in run("see", "alignment", folder, source, "--layer", 9)[2]
     assert "is blank" in run("see", "alignment", folder, " ")[2]
+
+
+def test_tables_are_read_by_their_columns(run, folder, tmp_path):
+    """Without their header and their targets; blank sources stay blank."""
+    model, tokenizer = load_model(str(folder))
+    texts = [" ".join(one.text.splitlines()) for one in translate(model, tokenizer, SOURCES)]
+    tables = {
+        "named.tsv": ["source\ttarget", *(f"{source}\t{target}" for source, target in PAIRS)],
+        "bare.tsv": [f"{source}\t{target}" for source, target in PAIRS],
+        "fr-en.tsv": ["fr\ten", *(f"{source}\t{target}" for source, target in PAIRS)],
+        "rows.csv": ["target,source", *(f"{target},{source}" for source, target in PAIRS)],
+    }
+    for name, written in tables.items():
+        (tmp_path / name).write_text("\n".join(written) + "\n", encoding="utf-8")
+        fields = ["--columns.source", "fr", "--columns.target", "en"] if name == "fr-en.tsv" else []
+        status, out, err = run("translate", folder, tmp_path / name, *fields)
+        assert (status, err) == (0, "")
+        assert out.splitlines() == texts
+    status, out, err = run("translate", folder, tmp_path / "fr-en.tsv")
+    assert (status, out) == (1, "")
+    assert "line 1 reads like names of columns: --columns.source fr and --columns.target en say which is which" in err
+    status, _, err = run("translate", folder, "--columns.source", "fr", stdin="Oui\n")
+    assert (status, "says how a table is read, and there is none" in err) == (1, True)
+    assert run("translate", folder, "--bogus", stdin="Oui\n")[0] == 2

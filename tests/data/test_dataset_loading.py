@@ -13,7 +13,7 @@ import pytest
 from hf_lecture_models.data.reading import read_part_texts, read_rows
 from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
-from hf_lecture_models.data.text_rows import TextRows
+from hf_lecture_models.lab.studies.text_rows import TextRows
 
 datasets = pytest.importorskip("datasets")
 
@@ -61,7 +61,7 @@ def test_a_data_set_without_splits_is_training_data(folder: Path, parts: Any) ->
     parts["train"].save_to_disk("one")
     assert read_part_texts(TextsRecipe(dataset_name="one"), "train") == TEXTS["train"]
     with pytest.raises(
-        ValueError, match=r"^one has no split 'validation', only train; .* none: --validation_split ''$"
+        ValueError, match=r"^one has no split 'validation', only train; .* none: `validation_split` ''$"
     ):
         read_part_texts(TextsRecipe(dataset_name="one"), "validation")
     assert read_part_texts(TextsRecipe(dataset_name="one", validation_split=""), "validation") is None

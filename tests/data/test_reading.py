@@ -51,7 +51,7 @@ def test_columns_of_files_are_read(tmp_path: Path, suffix: str) -> None:
     rows = read_rows(RowsRecipe(train_files=[path], columns={"text": "line", "label": "number"}), "train", COLUMNS)
     labels = ["1", "2"] if suffix in (".csv", ".tsv") else [1, 2]
     assert list(rows or ()) == [{"text": "a b", "label": labels[0]}, {"text": "c, d", "label": labels[1]}]
-    with pytest.raises(ValueError, match=r"no column 'text', only line, number; --columns.text NAME names another one"):
+    with pytest.raises(ValueError, match=r"no column 'text', only line, number; `columns.text` names another one"):
         read_part_texts(TextsRecipe(train_files=[path]), "train")
     numbers = TextsRecipe(train_files=[path], columns={"text": "number"})
     if suffix in (".csv", ".tsv"):

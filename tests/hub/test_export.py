@@ -50,9 +50,10 @@ def test_folder_is_self_contained(model: StandInForCausalLM, tmp_path: Path) -> 
     names = set(contents(tmp_path / "out"))
     assert {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"} <= names
     code = {name for name in names if name.endswith(".py")}
-    assert {"modeling_stand_in.py", "base_configuration.py", "base_scoring.py", "io_files.py"} <= code
+    assert {"modeling_stand_in.py", "base_configuration.py", "base_scoring.py", "base_travelling_guards.py"} <= code
+    assert not {name for name in code if "base_guards" in name or name in ("io_files.py", "io_saved_json.py")}
     rooms = {name.partition("_")[0] for name in code}
-    assert rooms == {"modeling", "base", "io", "layers", "pipelines"}, "nothing else is needed"
+    assert rooms == {"modeling", "base", "io", "layers", "evaluation"}, "nothing else is needed"
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["auto_map"] == {
         "AutoConfig": "modeling_stand_in.StandInConfig",
@@ -112,17 +113,17 @@ def test_pipelines_travel_with_what_they_run(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "lm" / "config.json").read_text(encoding="utf-8"))
     assert config["custom_pipelines"] == {
         "sentence-ranking": {
-            "impl": "pipelines_sentence_ranking.SentenceRankingPipeline",
+            "impl": "evaluation_travelling_ranking.SentenceRankingPipeline",
             "pt": ["AutoModelForCausalLM"],
             "type": "text",
         }
     }
-    assert (tmp_path / "lm" / "pipelines_sentence_ranking.py").is_file()
+    assert (tmp_path / "lm" / "evaluation_travelling_ranking.py").is_file()
     AutoModelForCausalLM.from_pretrained(tmp_path / "lm").save_pretrained(tmp_path / "saved")
     assert "custom_pipelines" not in json.loads((tmp_path / "saved" / "config.json").read_text(encoding="utf-8"))
     export(language_model.model, None, tmp_path / "states")
     assert "custom_pipelines" not in json.loads((tmp_path / "states" / "config.json").read_text(encoding="utf-8"))
-    assert not list((tmp_path / "states").glob("pipelines_*.py"))
+    assert not list((tmp_path / "states").glob("evaluation_*.py"))
 
 
 @pytest.mark.parametrize("trust", [None, True])

@@ -133,7 +133,7 @@ def test_old_code_and_shards_go_and_foreign_files_stay(hub: StandInHub, model: A
     files = hub.commits(REPO)[-1].files
     foreign = {"notes.txt": b"mine", "train.py": b"print()", "pytorch_model.bin": b"old", "layers_old/a.py": b"x = 1"}
     foreign |= {"model.fp16.safetensors": b"half", "model_ema.safetensors": b"mean", "model-best.safetensors": b"best"}
-    ours = {"layers_gone.py": b"x = 1", "model-00001-of-00002.safetensors": b"old"}
+    ours = {"layers_gone.py": b"x = 1", "tasks_gone.py": b"x = 1", "model-00001-of-00002.safetensors": b"old"}
     hub.repositories[REPO].add("main", {**files, **foreign, **ours})
     other = _small(FeedForwardForCausalLM, tokenizer, hidden_size=4, order=2)
     done = publish(other, tokenizer, REPO)

@@ -34,7 +34,7 @@ def test_the_pipeline_travels_with_what_it_runs(tmp_path: Path) -> None:
         }
     }
     assert (tmp_path / "out" / "evaluation_answer_spans.py").is_file()
-    assert not list((tmp_path / "out").glob("*sentence_ranking*"))
+    assert not list((tmp_path / "out").glob("*ranking*"))
     served: Any = pipeline(NAME, model=str(tmp_path / "out"))
     assert type(served) is ExtractiveQuestionAnsweringPipeline, "the package's own serves, without the flag"
 

@@ -17,6 +17,7 @@ from transformers import (
 from hf_lecture_models.hub import export
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
+from hf_lecture_models.tasks.registry import read_file
 from tests.interop.small_models import TEXTS, small_model, small_tokenizer
 from tests.tasks.small_classifier import small_bert, write_tsv
 from tests.tasks.small_classifier import small_tokenizer as bert_tokenizer
@@ -66,7 +67,7 @@ def test_training_writes_the_models_limit(
 def test_a_classifier_writes_its_limit_too(tmp_path: Path) -> None:
     task, recipe = TextClassification(), TextClassificationRecipe(max_steps=1, batch_size=2, output_dir=str(tmp_path))
     write_tsv(tmp_path / "train.tsv", text="text")
-    data = task.read_file(str(tmp_path / "train.tsv"), recipe)
+    data = read_file(task, str(tmp_path / "train.tsv"), recipe)
     tokenizer = bert_tokenizer()
     task.train(small_bert(), tokenizer, data, None, recipe, quiet=True)
     assert (AutoTokenizer.from_pretrained(tmp_path).model_max_length, tokenizer.model_max_length > 10**20) == (16, True)

@@ -96,9 +96,13 @@ def test_a_wrong_type_is_named_with_its_file(
     assert str(error.value).startswith(f"{folder / name}")
     assert words in str(error.value)
     assert "\n" not in str(error.value)
-    options = {"prompts": ["the"], "files": [], "max_new_tokens": 2, "options": {}, "seed": None, "fused": None}
+    options = {"prompts": ["the"], "files": [], "max_new_tokens": 2, "options": {}, "seed": None, "fuse": None}
     with pytest.raises(SystemExit):
-        run_verb("generate", "generate", {"name": str(folder), **options, "json": False, "batch_size": 1})
+        run_verb(
+            "generate",
+            "cli.generate",
+            {"name": str(folder), **options, "fuse_weight": None, "json": False, "batch_size": 1},
+        )
     assert capsys.readouterr().err == f"hf-lecture generate: {error.value}\n"
 
 

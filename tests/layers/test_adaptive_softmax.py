@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax, default_cutoffs
-from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy, target_log_probs
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.word_scores import target_log_probs
 
 HIDDEN, WORDS, CUTOFFS = 64, 50, [5, 12, 30]
 

@@ -32,8 +32,9 @@ from torch import Tensor
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.main import run_task, train_and_test
-from hf_lecture_models.tasks.core.task import PredictionOptions, Task
+from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.trainer.batches import RowShard
@@ -90,7 +91,7 @@ class TaskTests:
     def test_the_saved_folder_is_measured_and_predicts_as_the_run_did(self, outcome: Any) -> None:
         model, processor = load_model("run")
         facts, saved = facts_of("run", model, processor), json.loads(Path("run/task.json").read_text())
-        recipe = self.task.recipe_of(facts)
+        recipe = recipe_of(self.task, facts)
         first = self.task.measures(recipe)[0]
         assert (saved["name"], saved["script"]) == (self.task.name, self.task.script)
         assert self.task.is_for(model)
@@ -98,10 +99,11 @@ class TaskTests:
         measured = measure_file(recipe.validation_files[0], model, processor, facts)
         assert measured["task"]["name"] == self.task.name
         assert measured["results"][first.key] == pytest.approx(outcome.training.best_metric, rel=1e-5)
-        assert self.task.settings(recipe) == saved["settings"]
+        assert recipe.to_save() == saved["settings"]
         if self.task.line_form is not None:
             predictor = Predictor(model, processor, PredictionOptions(), "run")
-            assert self.task.settings(predictor.recipe({})) == saved["settings"]
+            assert type(predictor.settings) is self.task.settings_class
+            assert predictor.settings.to_save() == saved["settings"]
         assert json.loads(Path("run/training.json").read_text())[f"{self.task.items}_per_second"] > 0
 
     def test_its_card_names_the_measures_and_its_code_runs(

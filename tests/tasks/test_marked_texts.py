@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hf_lecture_models.tasks.language_models.texts import TextsTask
-from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.registry import TASKS, read_file
 
 PLAIN = ["the cat sat", "a dog ran", "the dog sat on a mat"] * 4
 MARKED = [f"<s> {text} </s>" for text in PLAIN]
@@ -34,11 +34,11 @@ def test_every_task_on_texts_reads_marks_as_bounds(name: str, tmp_path: Path) ->
     files = {kind: write(tmp_path / f"{kind}.txt", texts) for kind, texts in (("marked", MARKED), ("mixed", MIXED))}
     recipe = task.recipe_class(train_files=[files["marked"]], validation_files=[files["marked"]])
     assert list(task.read(recipe, "train")) == list(task.read(recipe, "validation")) == PLAIN
-    assert task.read_file(files["marked"], recipe) == PLAIN
+    assert read_file(task, files["marked"], recipe) == PLAIN
     inline = task.recipe_class(train_texts=MIXED)
     for part in (
         lambda: task.read(task.recipe_class(train_files=[files["mixed"]]), "train"),
-        lambda: task.read_file(files["mixed"], recipe),
+        lambda: read_file(task, files["mixed"], recipe),
         lambda: task.read(inline, "train"),
     ):
         with pytest.raises(ValueError, match=r"(mixed\.txt, (row|line)|train_texts, text) 3 does not begin with <s>"):

@@ -11,7 +11,7 @@ import torch
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.core.factories import sampled_batches
+from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
 from hf_lecture_models.tasks.language_models.spans import SpanCorruption, SpanCorruptionRecipe
@@ -113,7 +113,7 @@ def test_a_checkpoint_is_trained_on_with_samples(tmp_path: Path) -> None:
         (
             "classification",
             {"model": {"model_type": "lecture_bert", "hidden_size": 8, "num_attention_heads": 2}},
-            "--max_length 512",
+            "`max_length` 512",
         ),
     ],
 )

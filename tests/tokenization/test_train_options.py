@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from hf_lecture_models.tokenization.registry import TOKENIZERS, TYPES
+from hf_lecture_models.tokenization.registry import TOKENIZERS
 
 TEXTS = ["the cat saw the dog", "a dog"]
 
@@ -39,7 +39,3 @@ def test_an_option_that_no_tokenizer_has_is_refused(kind):
 def test_a_template_is_an_option_of_tokenizers_that_write_one():
     with pytest.raises(TypeError, match="ElmoTokenizer.train\\(\\) has no option template"):
         TOKENIZERS["elmo"].train(TEXTS, template="bert")
-
-
-def test_help_texts_name_every_type():
-    assert TYPES == "word, bpe, char, byte, wordpiece, elmo or unigram"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, TokenizersBackend
 
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.word import UnknownWordError, WordTokenizer
+from hf_lecture_models.tokenization.unknown_words import UnknownWordError
+from hf_lecture_models.tokenization.word import WordTokenizer
 
 TEXTS = ["the cat saw the dog", "", "a dog"]
 WORDS = ["the", "cat", "né", "<", "\0", "x\x1fy", "👩‍👩‍👧", "\u05d0\u05d1", "w" * 100]

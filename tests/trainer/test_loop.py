@@ -243,10 +243,10 @@ def test_killed_between_its_first_model_and_its_first_checkpoint_it_begins_anew(
 
 def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
     run(tmp_path)
-    with pytest.raises(ValueError, match="add --resume"):
+    with pytest.raises(ValueError, match="`resume` continues it"):
         run(tmp_path)
     (tmp_path / "recipe.yaml").unlink()
-    with pytest.raises(ValueError, match="add --resume"):
+    with pytest.raises(ValueError, match="`resume` continues it"):
         run(tmp_path)
 
 

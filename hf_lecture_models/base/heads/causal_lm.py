@@ -14,10 +14,16 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
-from hf_lecture_models.layers.inputs import last_token_index, padding_mask, real_token_mask, scored_positions
-from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy, target_log_probs
-from hf_lecture_models.layers.masks import is_prepared
-from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.execution import at_least_float32
+from hf_lecture_models.layers.inputs import (
+    is_prepared,
+    last_token_index,
+    padding_mask,
+    real_token_mask,
+    scored_positions,
+)
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.word_scores import has_own_loss, target_log_probs
 
 
 class CausalLMHead(PredictsNextToken, ModelHead):

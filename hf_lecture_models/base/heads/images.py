@@ -11,8 +11,8 @@ from transformers.utils.generic import can_return_tuple
 from hf_lecture_models.base.heads.losses import cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
+from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.patches import patch_sums
-from hf_lecture_models.layers.precision import at_least_float32
 
 
 class ImageClassificationHead(ModelHead):

@@ -14,8 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.io.compat import train_as_causal_lm
-from hf_lecture_models.layers.precision import at_least_float32
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import at_least_float32, is_traced
 
 NOT_COUNTED = -100
 """The label of an item that does not count, everywhere in transformers."""

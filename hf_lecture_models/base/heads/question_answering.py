@@ -11,8 +11,7 @@ from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items, no_tensor
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.layers.precision import at_least_float32
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import at_least_float32, is_traced
 
 
 class QuestionAnsweringHead(ModelHead):

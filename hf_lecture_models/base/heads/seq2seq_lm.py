@@ -16,8 +16,9 @@ from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
-from hf_lecture_models.layers.linear_cross_entropy import has_own_loss, linear_cross_entropy
-from hf_lecture_models.layers.tracing import is_traced
+from hf_lecture_models.layers.execution import is_traced
+from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
+from hf_lecture_models.layers.word_scores import has_own_loss
 
 
 class Seq2SeqLMHead(ModelHead):

@@ -14,9 +14,8 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.clipped_gradients import clip_output_gradients
+from hf_lecture_models.layers.execution import at_least_float32, is_traced
 from hf_lecture_models.layers.gaussian_mixture import GaussianMixture
-from hf_lecture_models.layers.precision import at_least_float32
-from hf_lecture_models.layers.tracing import is_traced
 
 
 @dataclass

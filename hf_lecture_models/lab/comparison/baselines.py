@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import raise_signal
 from hf_lecture_models.lab.comparison.corpus import first_texts
+from hf_lecture_models.lab.comparison.python_reference import Corpus
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tasks.core.factories import make_model
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, make_batches, train_causal_lm

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.python_reference import Corpus
 from hf_lecture_models.evaluation.encoding import encode_texts
+from hf_lecture_models.lab.comparison.python_reference import Corpus
 from hf_lecture_models.tokenization.corpus import read_training_lines
 
 # Fewer lines cannot be split into ten parts.
@@ -124,7 +124,7 @@ def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text"
     if len(lines) < MIN_LINES:
         raise ValueError(
             f"{name} has {len(lines)} different lines; at least {MIN_LINES} are needed to hold some out: give one "
-            "sentence or paragraph per line, or name --validation and --test files"
+            "sentence or paragraph per line, or name files for `validation` and `test`"
         )
     size = max(1, min(BLOCK_LINES, len(lines) // 100))
     blocks = -(-len(lines) // size)

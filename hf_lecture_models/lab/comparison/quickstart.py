@@ -10,12 +10,12 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.io.system import shell_quoted
 from hf_lecture_models.lab.comparison.baselines import Comparison, Scale, make_baselines
 from hf_lecture_models.lab.comparison.corpus import has_known_words
+from hf_lecture_models.lab.comparison.python_reference import python_reference
 from hf_lecture_models.lab.comparison.report import check_output, closing_line
 from hf_lecture_models.lab.comparison.run import check_packages, run_comparison
 from hf_lecture_models.tokenization.word import WordTokenizer

@@ -15,7 +15,7 @@ from hf_lecture_models.lab.demo.examples import GAP
 from hf_lecture_models.lab.demo.head_rendering import render_answer, render_classes, render_fillings, render_tags
 from hf_lecture_models.lab.demo.images import data_url, decoded_image
 from hf_lecture_models.tasks.core.inputs import TooManyTokensError
-from hf_lecture_models.tasks.core.task import PredictionOptions
+from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.prediction import Predictor
 
 MOST_CLASSES = 20
@@ -45,7 +45,7 @@ def predictor_of(loaded: LoadedModel, top_k: int | None = None) -> Predictor:
 
 def _predict(loaded: LoadedModel, row: Mapping[str, Any], top_k: int | None = None) -> Sequence[Mapping[str, Any]]:
     predictor = predictor_of(loaded, top_k)
-    predictor.task.check_fields(row)
+    predictor.form.check(row)
     try:
         return predictor.predict([row])[0]
     except TooManyTokensError as error:
@@ -68,7 +68,7 @@ def see_classes(loaded: LoadedModel, text: str, pair: str) -> str:
 
 
 def _is_number(loaded: LoadedModel) -> bool:
-    return getattr(loaded.model.config, "problem_type", None) == "regression"
+    return bool(loaded.model.config.problem_type == "regression")
 
 
 def see_image_classes(loaded: LoadedModel, image: str) -> str:

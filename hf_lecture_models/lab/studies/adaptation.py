@@ -15,7 +15,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from torch.nn import functional
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
     TextScore,
@@ -102,6 +103,33 @@ def score_adapted(
     return split_stream(encoded, stream, predicted, log_probs), state
 
 
+@dataclass(frozen=True)
+class AdaptedScorer:
+    """Scores streams with adaptation, as the `score` of `evaluate_language_model`; `adaptation` is in the measures too.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
+    >>> texts = ["the cat sat", "the dog sat"]
+    >>> tokenizer = WordTokenizer.train(texts)
+    >>> model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha")
+    >>> score = AdaptedScorer(UnigramCache(weight=0.2))
+    >>> evaluate_language_model(model, tokenizer, texts, stream=True, score=score)["adaptation"]
+    'UnigramCache(weight=0.2, window=1000, decay=1.0)'
+    """
+
+    adaptation: Adaptation | Sequence[Adaptation]
+    stream: ClassVar[bool] = True
+
+    def __call__(
+        self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
+    ) -> list[TextScore]:
+        """Return the scores of a whole stream, read token by token whatever `batch_size` is."""
+        return score_adapted(model, tokenizer, texts, self.adaptation, progress=progress)[0]
+
+    def conditions(self, model: Any) -> dict[str, str]:
+        """Return the adaptation in one line."""
+        return {"adaptation": describe(self.adaptation)}
+
+
 def adapt_stream(
     model: Any,
     ids: np.ndarray,
@@ -120,7 +148,7 @@ def adapt_stream(
     Returns:
         (tokens,) float64, natural logarithms, 0 where nothing is predicted; and the state after the last token.
     """
-    if not getattr(model.config, "is_distribution", True):
+    if not trait(model, "is_distribution"):
         raise ValueError(f"the scores of this {type(model).__name__} do not sum to one, so no cache mixes with them")
     dynamic, caches = _kinds(adaptation)
     state = _checked_state(state or StreamState(caches=(None,) * len(caches)), dynamic, caches)

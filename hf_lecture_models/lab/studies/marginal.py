@@ -15,17 +15,17 @@ is only a lower bound: with x_s drawn from the tokenizer's own distribution q of
 It holds in the mean over draws, and is tighter for larger S. Every number here is a natural logarithm.
 """
 
-import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
-from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.base.scoring import token_scores
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, checked, rows_at_once, score_rows
 from hf_lecture_models.io.progress import ProgressBar
@@ -33,7 +33,6 @@ from hf_lecture_models.tokenization.bounds import strip_bounds
 from hf_lecture_models.tokenization.lattices import Lattices
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 
-SEGMENTATIONS = ("best", "marginal")
 EXACT, BOUND = "exact", "importance-sampled lower bound"
 
 # Stands before the beginning of a text.
@@ -66,14 +65,6 @@ class MarginalScore(TextScore):
     def tokens(self, tokenizer: Any) -> list[dict[str, Any]]:
         """Return an empty list, since a sum over segmentations has no tokens."""
         return []
-
-
-def check_segmentations(segmentations: str, stream: bool = False) -> None:
-    """Raise a ValueError if the choice is unknown, or is "marginal" for a stream."""
-    if segmentations not in SEGMENTATIONS:
-        raise ValueError(f"segmentations is {segmentations!r}; it must be one of 'best', 'marginal'")
-    if stream and segmentations == "marginal":
-        raise ValueError("segmentations are summed text by text: a stream would carry those of all texts before")
 
 
 def score_marginal(
@@ -114,11 +105,42 @@ def score_marginal(
     encoded = encode_texts(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     with evaluation_mode(model), torch.no_grad():
-        if order := getattr(model.config, "order", None):
+        if order := trait(model, "order"):
             sums, method = _sums(model, tokenizer, texts, max(1, order - 1), end, progress), EXACT
         else:
             sums, method = _bounds(model, tokenizer, texts, end, samples, seed, batch_size, progress), BOUND
     return [_score(one, value, end, method) for one, value in zip(encoded, sums, strict=True)]
+
+
+@dataclass(frozen=True)
+class MarginalScorer:
+    """Sums over segmentations, as the `score` of `evaluate_language_model`; the fields are those of `score_marginal`.
+
+    The measures have `segmentations`, "exact" or "importance-sampled lower bound", and `tokens` counts those of the
+    best segmentation.
+
+    >>> from hf_lecture_models import NGramForCausalLM, UnigramTokenizer, evaluate_language_model
+    >>> tokenizer = UnigramTokenizer.from_scores({"a": -1.0, "b": -1.0, "ab": -2.5})
+    >>> model = NGramForCausalLM.fit(["ab", "b"], tokenizer, order=2, smoothing="add_alpha")
+    >>> measures = evaluate_language_model(model, tokenizer, ["ab"], score=MarginalScorer())
+    >>> round(measures["log_prob"], 4), measures["segmentations"]
+    (-2.668, 'exact')
+    """
+
+    probability: str = "terminated"
+    samples: int = 16
+    seed: int = 0
+    stream: ClassVar[bool] = False
+
+    def __call__(
+        self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
+    ) -> list[MarginalScore]:
+        """Return ln P of each text, summed over all segmentations."""
+        return score_marginal(model, tokenizer, texts, self.probability, batch_size, progress, self.samples, self.seed)
+
+    def conditions(self, model: Any) -> dict[str, str]:
+        """Return whether the sum is exact for this model."""
+        return {"segmentations": EXACT if trait(model, "order") else BOUND}
 
 
 def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
@@ -162,7 +184,7 @@ class _Graph:
         if (windows := int(number.sum())) > _MOST_WINDOWS:
             raise ValueError(
                 f"there are {windows:,} n-grams of pieces at the model's order, too many to sum over; take a model of "
-                "lower order, shorter texts, or segmentations='best'"
+                "lower order, shorter texts, or the best segmentation alone"
             )
         begin = np.repeat(np.arange(len(first)), number)
         end = np.arange(windows) + np.repeat(first - (np.cumsum(number) - number), number)
@@ -264,16 +286,8 @@ def _last_scores(model: Any, ids: torch.Tensor) -> np.ndarray:
     found = [np.zeros(0)]
     for rows in ids.split(rows_at_once(model, ids.shape[1])):
         rows = rows.to(model.device)
-        mask = torch.ones_like(rows)
-        if not hasattr(model, "score"):
-            scores = score_from_logits(model, rows, mask)
-        elif "wanted" in inspect.signature(model.score).parameters:
-            scores = model.score(
-                rows, mask, wanted=torch.arange(rows.shape[1], device=rows.device) == rows.shape[1] - 1
-            )
-        else:
-            scores = model.score(rows, mask)
-        found.append(checked(scores)[:, -1])
+        last = torch.arange(rows.shape[1], device=rows.device) == rows.shape[1] - 1
+        found.append(checked(token_scores(model, rows, torch.ones_like(rows), wanted=last))[:, -1])
     return np.concatenate(found)
 
 

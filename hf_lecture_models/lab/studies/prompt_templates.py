@@ -16,7 +16,6 @@ import dataclasses
 import re
 import string
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +151,8 @@ def load_template(task: str = "", path: str | Path | None = None) -> PromptTempl
     """
     if path is None:
         if task not in TASKS:
-            raise ValueError(f"{unknown_name(task, TASKS, 'task')}; a file of your own is named by --template")
-        path = Path(str(files("hf_lecture_models").joinpath("data", "templates", f"{task}.yaml")))
+            raise ValueError(f"{unknown_name(task, TASKS, 'task')}; `template` names a file of your own")
+        path = Path(__file__).with_name("templates") / f"{task}.yaml"
     try:
         return load_recipe(path, recipe_class=PromptTemplate)
     except ValueError as error:

@@ -3,7 +3,8 @@
 
 from dataclasses import field
 
-from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_DEPTH, LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
 
 
@@ -59,7 +60,7 @@ class BagOfWordsConfig(LectureConfig):
 
     def check_fields(self) -> None:
         """Refuse impossible widths, too many layers, and dropout without hidden layers."""
-        most = self.largest_values["num_hidden_layers"]
+        most = LARGEST_DEPTH
         if len(self.hidden_sizes) > most or not all(0 < width <= LARGEST_WIDTH for width in self.hidden_sizes):
             raise ValueError(
                 f"BagOfWordsConfig.hidden_sizes is {self.hidden_sizes}; at most {most} layers are allowed, of widths "

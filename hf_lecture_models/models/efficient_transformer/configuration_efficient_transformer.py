@@ -1,7 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the Transformers with efficient attention."""
 
-from hf_lecture_models.base.configuration import LARGEST_SIZE, TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.configuration import TRANSFORMER_SIZES, LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_SIZE
 from hf_lecture_models.io.compat import strict
 
 
@@ -68,8 +69,8 @@ class EfficientTransformerConfig(LectureConfig):
         "num_hashes",
         "num_buckets",
     )
-    non_negative_fields = ("initializer_range", "num_sentinels", "pattern_seed")
-    largest_values = {**LectureConfig.largest_values, "num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
+    non_negative_fields = ("num_sentinels", "pattern_seed")
+    largest_values = {"num_sentinels": LARGEST_SIZE, "pattern_seed": 2**31}
 
     vocab_size: int = 10_000
     attention_kind: str = "local"
@@ -104,6 +105,11 @@ class EfficientTransformerConfig(LectureConfig):
         """Tokens that the model can read at once: only saved patterns, trained matrices and trained positions end."""
         ends = self.attention_kind in ("random", "low_rank") or self.position_encoding == "learned"
         return self.max_position_embeddings if ends else None
+
+    @property
+    def attention_block(self) -> int:
+        """Tokens for which attention is computed together."""
+        return max(self.window_size, self.block_size)
 
     def check_fields(self) -> None:
         """Check that sizes are even where halves are needed, and that windows and blocks fit in the length."""

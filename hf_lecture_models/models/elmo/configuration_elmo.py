@@ -3,7 +3,8 @@
 
 from dataclasses import field
 
-from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
 
 _MOST_FILTERS = 64
@@ -59,13 +60,14 @@ class ElmoConfig(LectureConfig):
         "task_hidden_size",
     )
     non_negative_fields = ("num_highway_layers", "cell_clip", "projection_clip")
-    largest_values = (
-        LectureConfig.largest_values
-        | {"max_characters_per_token": 2**10, "num_highway_layers": 256, "softmax_samples": 2**20}
-        | dict.fromkeys(
+    largest_values = {
+        "max_characters_per_token": 2**10,
+        "num_highway_layers": 256,
+        "softmax_samples": 2**20,
+        **dict.fromkeys(
             ("char_embedding_size", "projection_size", "word_vector_size", "task_hidden_size"), LARGEST_WIDTH
-        )
-    )
+        ),
+    }
 
     vocab_size: int = 262
     max_characters_per_token: int = 50

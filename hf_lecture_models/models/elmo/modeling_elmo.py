@@ -44,8 +44,8 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.generic import ModelOutput
 
 from hf_lecture_models.base.heads.bidirectional_lm import BidirectionalLMHead
-from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.base.token_counts import CountedOutputLayer
 from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.layers.character_cnn import CharacterCnn, character_ids
 from hf_lecture_models.layers.clipped_lstm import ClippedLstmLayer

@@ -61,7 +61,7 @@ class Gpt1Config(LectureConfig):
     }
     allowed_values = {"hidden_act": ("gelu_new", "gelu", "relu", "silu")}
     positive_fields = ("vocab_size", *TRANSFORMER_SIZES, "max_position_embeddings")
-    non_negative_fields = (*LectureConfig.non_negative_fields, "auxiliary_lm_weight")
+    non_negative_fields = ("auxiliary_lm_weight",)
 
     vocab_size: int = 40_478
     hidden_size: int = 768

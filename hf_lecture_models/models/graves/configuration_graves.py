@@ -22,9 +22,9 @@ class PointSequenceConfig(LectureConfig):
     """
 
     positive_fields: ClassVar[tuple[str, ...]] = ("point_size",)
-    non_negative_fields = (*LectureConfig.non_negative_fields, "quantization_step", "scale")
+    non_negative_fields: ClassVar[tuple[str, ...]] = ("quantization_step", "scale")
     finite_fields = ("shift",)
-    largest_values = LectureConfig.largest_values | {"point_size": 2**12}
+    largest_values = {"point_size": 2**12}
 
     point_size: int = 2
     has_pen: bool = True

@@ -54,7 +54,7 @@ class ImageCaptioningConfig(LectureConfig):
         "decoder_ffn_dim",
         "max_position_embeddings",
     )
-    largest_values = LectureConfig.largest_values | {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
+    largest_values = {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
 
     vocab_size: int = 30_000
     image_size: int = 224

@@ -3,21 +3,32 @@
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
+from hf_lecture_models.models.ngram.checks_ngram import (
+    ALLOWED_VALUES,
+    LARGEST_VALUES,
+    POSITIVE_FIELDS,
+    broken_rule,
+    check_fields,
+)
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenlm, save_arpa
-from hf_lecture_models.models.ngram.estimation_ngram import fit
-from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
-# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
-# signatures that the class declares.
-setattr(NGramForCausalLM, "fit", classmethod(fit))  # noqa: B010
-setattr(NGramForCausalLM, "from_arpa", classmethod(from_arpa))  # noqa: B010
-setattr(NGramForCausalLM, "from_kenlm", classmethod(from_kenlm))  # noqa: B010
-setattr(NGramForCausalLM, "interpolate", classmethod(interpolate))  # noqa: B010
-setattr(NGramForCausalLM, "save_arpa", save_arpa)  # noqa: B010
-
+# What only the package can do does not travel with the model's code to the Hub.
+setattr(NGramConfig, "check_fields", check_fields)  # noqa: B010
+setattr(NGramConfig, "_broken_rule", broken_rule)  # noqa: B010
+NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITIVE_FIELDS
+NGramConfig.largest_values = LARGEST_VALUES
+setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
+attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
+attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
+attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
+attach(
+    NGramForCausalLM,
+    f"{__name__}.tables_ngram",
+    ["from_pretrained", "from_tables"],
+    ["quantise", "tables", "word_classes", "_prepare_cache_for_generation"],
+)
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -1,42 +1,22 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the n-gram language model."""
 
-import math
-from itertools import pairwise
 from typing import Any
 
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.io.compat import strict
 
-SMOOTHINGS = (
-    "maximum_likelihood",
-    "add_alpha",
-    "jelinek_mercer",
-    "absolute_discounting",
-    "kneser_ney",
-    "modified_kneser_ney",
-    "pitman_yor",
-    "good_turing",
-    "katz",
-    "stupid_backoff",
-)
-
 VOCABULARY_FIELDS = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
-
-# 0.4 terabytes of tables: a configuration that asks for more is damaged.
-LARGEST_TABLES = 2**35
-# Field -> a bound on each estimated number.
-LARGEST_ESTIMATES = {"discounts": 3, "strengths": 2**31, "discount_ratios": 2, "interpolation_weights": 1}
 
 
 @strict
 class NGramConfig(LectureConfig):
-    """How an n-gram model was estimated, and how large its tables are.
+    """How an n-gram model was estimated, and how large its tables are; `checks_ngram.py` has the rules.
 
     Args:
         vocab_size: number of tokens, special ones included.
         order: words in the longest n-gram; 1 is a unigram.
-        smoothing: how the probabilities were estimated, one of `SMOOTHINGS`; None where a file does not say.
+        smoothing: how the probabilities were estimated, as `checks_ngram.py` lists; None where a file does not say.
         alpha: added to every count by add-alpha smoothing; 1 is Laplace.
         katz_k: Katz discounts counts of 1 to `katz_k`, and trusts higher ones (SRILM: 7).
         backoff_factor: factor of a stupid back-off score for each step to a shorter context; read when scoring, so
@@ -68,14 +48,6 @@ class NGramConfig(LectureConfig):
     """
 
     model_type = "lecture_ngram"
-    allowed_values = {"smoothing": (*SMOOTHINGS, None), "quantisation_bits": (8, 16, None)}
-    positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
-    largest_values = {
-        **LectureConfig.largest_values,
-        "order": 64,
-        "katz_k": 10_000,
-        **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),
-    }
 
     vocab_size: int = 1000
     order: int = 5
@@ -98,90 +70,6 @@ class NGramConfig(LectureConfig):
     eos_token_id: int | None = None
     pad_token_id: int | None = None
     unk_token_id: int | None = None
-
-    def check_fields(self) -> None:
-        """Check the pruning thresholds, what was estimated, and the table sizes."""
-        if len(self.non_events) >= self.vocab_size:
-            raise ValueError(f"NGramConfig.vocab_size is {self.vocab_size}; beside <s> and <pad> there must be a word")
-        if self.prune:
-            self._check_prune(self.prune)
-        for name, largest in LARGEST_ESTIMATES.items():
-            if getattr(self, name) is not None:
-                self._check_estimates(name, largest)
-        if self.num_classes is not None:
-            self._check_classes(self.num_classes)
-        if self.table_sizes is not None:
-            self._check_table_sizes(self.table_sizes)
-        if self.components or self.mixture_weights:
-            self._check_mixture()
-
-    def _check_prune(self, prune: list[int]) -> None:
-        if len(prune) > self.order or prune[0] != 0 or sorted(prune) != prune:
-            raise ValueError(
-                f"NGramConfig.prune is {prune}; give at most order={self.order} thresholds that begin with 0 "
-                "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
-            )
-
-    def _broken_rule(self, name: str, value: float) -> str | None:
-        if name == "alpha" and not 0 < value < math.inf:
-            return "it must be a positive number (1 is Laplace's)"
-        if name == "backoff_factor" and not 0 < value <= 1:
-            return "it must be above 0 and at most 1 (0.4 is usual)"
-        return super()._broken_rule(name, value)
-
-    def _check_estimates(self, name: str, largest: int) -> None:
-        entries = [entry if isinstance(entry, list) else [entry] for entry in getattr(self, name)]
-        possible = all(entry and all(0 <= number <= largest for number in entry) for entry in entries)
-        if len(entries) != self.order or not possible:
-            raise ValueError(f"NGramConfig.{name}: {self.order} entries within 0 and {largest} belong to this order")
-
-    def _check_classes(self, num_classes: int) -> None:
-        if not bool(self.non_events) < num_classes <= self.vocab_size:
-            raise ValueError(
-                f"NGramConfig.num_classes is {num_classes}; there can be as many as words, "
-                f"vocab_size={self.vocab_size}, and beside that of <s> and <pad> there must be one"
-            )
-        self._refuse_hashes()
-
-    def _refuse_hashes(self) -> None:
-        if self.hashed:
-            raise ValueError(
-                "NGramConfig.hashed: num_classes and components are None beside it; a model of classes, or of several "
-                "models, has no hashes of its own"
-            )
-
-    def _check_table_sizes(self, sizes: list[int]) -> None:
-        if sum(sizes) > LARGEST_TABLES:
-            raise ValueError(f"NGramConfig.table_sizes: more than {LARGEST_TABLES} n-grams are not allowed")
-        if len(sizes) != self.order or sizes[0] != self.units:
-            raise ValueError(
-                f"NGramConfig.table_sizes is {sizes}; it must be {self.order} numbers, one for each order, the "
-                f"first of them {'vocab_size' if self.num_classes is None else 'num_classes'}={self.units}"
-            )
-        for n, (shorter, longer) in enumerate(pairwise(sizes), 2):
-            if not 0 <= longer <= shorter * self.units < 2**63:
-                raise ValueError(f"NGramConfig.table_sizes: there cannot be {longer} different {n}-grams")
-
-    def _check_mixture(self) -> None:
-        weights, components = self.mixture_weights or [], self.components or []
-        self._refuse_hashes()
-        if len(components) != len(weights) or (weights and not math.isclose(sum(weights), 1, rel_tol=1e-6)):
-            raise ValueError("NGramConfig.mixture_weights: one weight belongs to each component, together 1")
-        if weights and not (min(weights) > 0 and self.table_sizes is self.num_classes is None):
-            raise ValueError(
-                "NGramConfig.mixture_weights: weights are positive, and classes and tables those of the components"
-            )
-        try:
-            configs = self.component_configs
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"NGramConfig.components: {error}") from error
-        if any(one.order > self.order or one.components for one in configs):
-            raise ValueError("NGramConfig.components: a component is of a higher order, or has components itself")
-
-    def how_estimated(self) -> dict[str, Any]:
-        """Fields of this class without those of the vocabulary, the tables and the interpolated models."""
-        others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}
-        return {name: getattr(self, name) for name in vars(NGramConfig)["__annotations__"] if name not in others}
 
     @property
     def component_configs(self) -> list["NGramConfig"]:
@@ -213,14 +101,3 @@ class NGramConfig(LectureConfig):
     def non_events(self) -> list[int]:
         """Ids that never follow anything: `<s>` and `<pad>`, unless `</s>` is the same token."""
         return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]
-
-    @property
-    def ngram_counts(self) -> list[int]:
-        """How many n-grams of each order there are, as an ARPA file counts them: `sizes` without `<pad>`."""
-        is_padding = self.pad_token_id not in (None, self.bos_token_id, self.eos_token_id, self.unk_token_id)
-        return [size - is_padding if n == 1 else size for n, size in enumerate(self.sizes, 1)]
-
-    @property
-    def num_events(self) -> int:
-        """|V| of the equations: how many ids can follow a context."""
-        return self.vocab_size - len(self.non_events)

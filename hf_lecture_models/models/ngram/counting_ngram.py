@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from hf_lecture_models.layers.ngram_tables import sort_keys
+from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.tokenization.corpus import read_training_lines
 

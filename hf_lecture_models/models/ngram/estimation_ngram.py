@@ -1,94 +1,27 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimating an n-gram model.
+"""Estimating the tables of an n-gram model.
 
-texts -> ids -> counts (`counting_ngram.py`) -> probabilities (`smoothing/interpolated.py`) -> model
+texts -> ids -> counts (`counting_ngram.py`) -> probabilities (`smoothing/interpolated.py`) -> tables
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.layers.ngram_classes import WordClasses
-from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.counting_ngram import (
-    FileTexts,
-    Stream,
-    check_longest,
-    count_ngrams,
-    make_stream,
-)
-from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
+from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import FileTexts, Stream, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
 from hf_lecture_models.tokenization.corpus import encode_training_texts
 
 Path = str | os.PathLike[str]
 Texts = Iterable[str] | Path
-
-
-def fit(
-    cls: type[NGramForCausalLM],
-    texts: Texts,
-    tokenizer: Any,
-    order: int = 5,
-    smoothing: str = "modified_kneser_ney",
-    alpha: float = 1.0,
-    held_out: Texts | None = None,
-    prune: list[int] | None = None,
-    katz_k: int = 5,
-    backoff_factor: float = 0.4,
-    classes: int | Path | None = None,
-    progress: bool = True,
-    memory: MemoryLimit | str | int | None = None,
-) -> NGramForCausalLM:
-    """Estimate an n-gram model.
-
-    >>> from hf_lecture_models import WordTokenizer
-    >>> texts = ["the cat sat", "the cat ran"]
-    >>> NGramForCausalLM.fit(texts, WordTokenizer.train(texts), order=2, smoothing="add_alpha").config.table_sizes
-    [8, 6]
-
-    Args:
-        texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
-            `<s>` and `</s>` around every text are its bounds (`tokenization/bounds.py`).
-        tokenizer: any tokenizer of transformers with a beginning and an end of text.
-        order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`.
-        held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
-        classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
-        memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
-
-    Raises:
-        ValueError: an argument is wrong or missing, no text has `order` words, no ends are marked, or marks are mixed.
-        OSError, ImportError: a file cannot be read; out of core, the disk is full, or the engine is not installed.
-    """
-    options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
-    config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
-    _check_smoothing(config, held_out)
-    out_of_core = memory is not None and fit_within(memory, cls, texts, tokenizer, config, classes, progress)
-    model = out_of_core or _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress)
-    model.own_tokenizer = tokenizer
-    return model
-
-
-def _fit_in_memory(
-    cls: type[NGramForCausalLM],
-    texts: Texts,
-    tokenizer: Any,
-    config: NGramConfig,
-    held_out: Texts | None,
-    classes: int | Path | None,
-    progress: bool,
-) -> NGramForCausalLM:
-    known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-    return fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
@@ -105,73 +38,40 @@ def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
     return NGramConfig(vocab_size=len(tokenizer), **fields)
 
 
-def fit_ids(
+def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
+    """Return the ids of texts, which are given as to `fit`, and the length of each text."""
+    texts = FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts
+    corpus = encode_training_texts(tokenizer, texts, progress=progress, desc=desc)
+    return corpus.ids, corpus.lengths
+
+
+def estimate(
     ids: np.ndarray,
     lengths: np.ndarray,
     config: NGramConfig,
     held_out: tuple[np.ndarray, np.ndarray] | None = None,
-    classes: int | WordClasses | None = None,
     progress: bool = False,
-    model_class: type[NGramForCausalLM] = NGramForCausalLM,
-) -> NGramForCausalLM:
-    """Estimate an n-gram model from token ids; estimated values are written into `config`.
+) -> NGramTables:
+    """Estimate the tables of n-grams of words; estimated values are written into `config`.
 
     Args:
         ids: (tokens,) integers, text after text, without special tokens.
         lengths: (texts,) number of tokens in each text.
         held_out: ids and lengths of held-out texts, for Jelinek-Mercer.
-        classes: as `fit`, or the classes themselves.
 
     Raises:
-        ValueError: as `fit`.
+        ValueError: as `make_stream`; no text has an n-gram of the order, or held-out texts are missing.
     """
-    _check_smoothing(config, held_out)
+    check_smoothing(config, held_out)
     stream = make_stream(ids, lengths, config)
     check_longest(int(stream.places.max()) + 1, config.order)
     other = _held_out_stream(held_out, config) if held_out and config.smoothing == "jelinek_mercer" else None
-    if classes is not None:
-        known = _known_classes(stream, config, classes, progress)
-        return _fit_classes(ids, lengths, config, held_out, known, progress, model_class)
     with ProgressBar(total=2 * config.order, desc="counting, smoothing", shown=progress) as bar:
-        tables = smooth(count_ngrams(stream, config, bar), config, other, bar)
-    return model_class.from_tables(tables, config)
+        return smooth(count_ngrams(stream, config, bar), config, other, bar)
 
 
-def _held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
-    if not len(held_out[1]):
-        raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
-    return make_stream(*held_out, config)
-
-
-def _known_classes(stream: Stream, config: NGramConfig, classes: int | WordClasses, progress: bool) -> WordClasses:
-    if isinstance(classes, bool) or not isinstance(classes, int | WordClasses):
-        raise ValueError(f"classes is {classes!r}; give how many to find, or the path of a file of them")
-    return find_classes(stream, config, classes, progress) if isinstance(classes, int) else classes
-
-
-def _fit_classes(
-    ids: np.ndarray,
-    lengths: np.ndarray,
-    config: NGramConfig,
-    held_out: tuple[np.ndarray, np.ndarray] | None,
-    classes: WordClasses,
-    progress: bool,
-    model_class: type[NGramForCausalLM],
-) -> NGramForCausalLM:
-    """Estimate the n-grams of classes as those of words, in texts whose words are the classes."""
-    if len(classes.class_of) != config.vocab_size:
-        raise ValueError(f"classes of {len(classes.class_of)} words, but vocab_size is {config.vocab_size}")
-    other = None if held_out is None else (classes.class_of[held_out[0]], held_out[1])
-    config_inside = config_of_classes(config, classes)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "1-grams that occur")  # rarely: classes are all frequent, and should be
-        inside = fit_ids(classes.class_of[ids], lengths, config_inside, other, progress=progress)
-    for name, estimated in config_inside.how_estimated().items():
-        setattr(config, name, estimated)
-    return model_class.from_tables(inside.tables(), config, classes)
-
-
-def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
+def check_smoothing(config: NGramConfig, held_out: Any) -> None:
+    """Raise a ValueError if nothing says how to smooth, or held-out texts are missing."""
     if config.smoothing is None:
         raise ValueError(f"smoothing is None; to estimate a model it must be one of {', '.join(SMOOTHINGS)}")
     if config.smoothing == "jelinek_mercer" and held_out is None:
@@ -180,8 +80,7 @@ def _check_smoothing(config: NGramConfig, held_out: Any) -> None:
         )
 
 
-def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids of texts, which are given as to `fit`, and the length of each text."""
-    texts = FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts
-    corpus = encode_training_texts(tokenizer, texts, progress=progress, desc=desc)
-    return corpus.ids, corpus.lengths
+def _held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
+    if not len(held_out[1]):
+        raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
+    return make_stream(*held_out, config)

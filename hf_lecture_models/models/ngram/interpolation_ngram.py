@@ -20,14 +20,14 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from hf_lecture_models.layers.ngram_hashed import HashedNGramTables
-from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.layers.ngram_tables import HashedNGramTables, NGramTables
+from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import words_by_id
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, read_corpus
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.pretrained_ngram import tries_of
+from hf_lecture_models.models.ngram.tables_ngram import load_tables, tries_of
 
 MIN_WEIGHT, MAX_STEPS, TOLERANCE = 1e-4, 1000, 1e-7
 
@@ -112,10 +112,12 @@ def renumbered(tables: NGramTables, ids: np.ndarray) -> NGramTables:
 def _load(trie: Any, model: NGramForCausalLM, ids: np.ndarray) -> None:
     """Give a trie the tables of a model, whose word i has the number `ids[i]` there."""
     classes = model.word_classes()
-    trie.load_tables(renumbered(model.tables(), ids) if classes is None else model.tables())
-    if classes is not None:
-        old = np.argsort(ids)
-        trie.load_classes(replace(classes, class_of=classes.class_of[old], log10_probs=classes.log10_probs[old]))
+    if classes is None:
+        load_tables(trie, renumbered(model.tables(), ids))
+        return
+    old = np.argsort(ids)
+    moved = replace(classes, class_of=classes.class_of[old], log10_probs=classes.log10_probs[old])
+    load_tables(trie, model.tables(), moved)
 
 
 def _tokenizers(models: Sequence[Any], tokenizer: Any) -> tuple[Any, list[Any]]:
@@ -192,7 +194,7 @@ def fit_weights(probs: np.ndarray) -> list[float]:
 
 def _config(configs: list[NGramConfig], vocabulary: NGramConfig, weights: list[float]) -> NGramConfig:
     components = [
-        {**config.how_estimated(), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
+        {**how_estimated(config), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
     ]
     same = {name: getattr(vocabulary, name) for name in VOCABULARY_FIELDS}
     order = max(config.order for config in configs)

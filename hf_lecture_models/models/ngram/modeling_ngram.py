@@ -35,7 +35,7 @@ Deviations:
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -45,19 +45,16 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
-from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
+from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
-from hf_lecture_models.layers.ngram_classes import ClassNGramTrie, WordClasses
+from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
-from hf_lecture_models.layers.ngram_tables import NGramTables, where_true
+from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
-from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
-
-_KEYWORDS = frozenset({"shift_labels", "num_items_in_batch"})
 
 # The sums of quantised distributions may be far from one (`docs/ngram_files.md`), and so may a single probability.
 LARGEST_LOG_PROB = math.log(2)
@@ -66,7 +63,6 @@ _NO_DISTRIBUTION = (
     "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
     "rank sentences by model.score() or the sentence-ranking pipeline, or fit with another smoothing"
 )
-
 _NOT_RECORDED = (
     "torch.jit.trace cannot record an n-gram model: how many tables it looks a word up in depends on the text; save it "
     "with save_pretrained, or as ARPA with `hf-lecture convert MODEL model.arpa`"
@@ -82,45 +78,12 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
     """
 
     def __init__(self, config: NGramConfig) -> None:
+        if getattr(config, "gradient_checkpointing", False):
+            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
         super().__init__(config)
+        self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
         self.trie = new_trie(config)
         self.post_init()
-
-    @classmethod
-    def from_tables(cls, tables: NGramTables, config: NGramConfig, classes: WordClasses | None = None) -> Self:
-        """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
-
-        Raises:
-            ValueError: the tables are damaged, or do not fit the configuration.
-        """
-        tables.check()
-        words = tables.vocab_size if classes is None else len(classes.check().class_of)
-        config.num_classes = None if classes is None else classes.num_classes
-        if (tables.order, tables.vocab_size, words) != (config.order, config.units, config.vocab_size):
-            raise ValueError(
-                f"tables of order {tables.order} over {tables.vocab_size} {'words' if classes is None else 'classes'} "
-                f"of {words} words do not fit a configuration of order {config.order} over {config.vocab_size}"
-            )
-        config.table_sizes = tables.sizes
-        with torch.device("meta"):
-            model = cls(config)
-        model.trie.load_tables(tables)
-        if classes is not None:
-            model.trie.load_classes(classes)
-        return model.eval()
-
-    def quantise(self, bits: int) -> Self:
-        """Return a copy whose logarithms of orders 2 and up take 8 or 16 bits each (`ngram_quantisation.py`).
-
-        Its distributions no longer sum to one. Keys are shared with this model, and saved as they are.
-
-        Raises:
-            ValueError: another number of bits, or the model is an interpolation of several.
-        """
-        config = type(self.config).from_dict({**self.config.to_dict(), "quantisation_bits": bits})
-        quantised = self.from_tables(self.tables(), config, self.word_classes())
-        quantised.own_tokenizer = self.own_tokenizer
-        return quantised
 
     @can_return_tuple
     def forward(
@@ -141,8 +104,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all.
 
         Returns:
-            `loss`, of all labels (None without), and `logits` (batch, kept, vocab): natural log-probabilities,
-            normalised unless the tables are quantised.
+            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities.
 
         Raises:
             ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is
@@ -152,8 +114,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             raise ValueError(_NOT_RECORDED)
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
-        if kwargs:
-            kwargs = given_arguments(self, kwargs, _KEYWORDS)
+        kwargs = self.loss_arguments(kwargs)
         input_ids = token_ids(input_ids)
         # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
         check_token_ids(input_ids, self.config.vocab_size)

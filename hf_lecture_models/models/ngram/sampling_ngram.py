@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.layers.ngram_tables import find
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.corpus import EncodedCorpus
 

@@ -24,7 +24,7 @@ class LayerPerInputConfig(WordSequenceConfig):
 
     model_type = "lecture_layer_per_input"
     positive_fields = (*WordSequenceConfig.positive_fields, "hidden_size")
-    largest_values = WordSequenceConfig.largest_values | {"max_position_embeddings": 1024}
+    largest_values = {"max_position_embeddings": 1024}
 
     hidden_act: str = "tanh"
     hidden_size: int = 64

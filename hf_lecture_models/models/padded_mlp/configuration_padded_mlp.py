@@ -4,7 +4,8 @@
 from dataclasses import field
 from typing import ClassVar
 
-from hf_lecture_models.base.configuration import LARGEST_WIDTH, LectureConfig
+from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_DEPTH, LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
 
 
@@ -99,7 +100,7 @@ class PaddedMlpConfig(WordSequenceConfig):
     def check_fields(self) -> None:
         """Refuse impossible widths, and too few or too many layers."""
         super().check_fields()
-        most, widths = self.largest_values["num_hidden_layers"], self.hidden_sizes
+        most, widths = LARGEST_DEPTH, self.hidden_sizes
         if not 1 <= len(widths) <= most or not all(0 < width <= LARGEST_WIDTH for width in widths):
             raise ValueError(
                 f"PaddedMlpConfig.hidden_sizes is {widths}; from 1 to {most} layers are allowed, of widths from 1 to "

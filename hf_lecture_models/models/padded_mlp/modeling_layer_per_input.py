@@ -28,9 +28,9 @@ from torch import Tensor, nn
 from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
 from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
+from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.initial_weights import StateLinear
 from hf_lecture_models.layers.input_codings import zero_pad
-from hf_lecture_models.layers.tracing import is_traced
 from hf_lecture_models.models.padded_mlp.configuration_layer_per_input import LayerPerInputConfig
 from hf_lecture_models.models.padded_mlp.modeling_padded_mlp import input_layer
 

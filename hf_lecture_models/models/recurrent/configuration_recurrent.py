@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Configuration of the recurrent networks."""
 
-from hf_lecture_models.base.configuration import LARGEST_WIDTH
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
+from hf_lecture_models.base.travelling_guards import LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
 from hf_lecture_models.layers.pair_vectors import PAIR_WIDTHS
 

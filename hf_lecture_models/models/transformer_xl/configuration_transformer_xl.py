@@ -85,8 +85,8 @@ class TransfoXLConfig(LectureConfig):
         "embedding_size",
         "div_val",
     )
-    non_negative_fields = (*LectureConfig.non_negative_fields, "mem_len")
-    largest_values = LectureConfig.largest_values | {"mem_len": 2**17, "head_dim": 2**12}
+    non_negative_fields = ("mem_len",)
+    largest_values = {"mem_len": 2**17, "head_dim": 2**12}
     # A head may have any width.
     divisors = {}
 
@@ -118,7 +118,7 @@ class TransfoXLConfig(LectureConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         # The published names come as further arguments; what follows from them is to be known here.
-        self._read_aliases(kwargs)
+        self.read_aliases(kwargs)
         # Stored, so that a saved model keeps its shape.
         self.cutoffs = self.cutoffs or []
         self.head_dim = self.head_dim or max(1, self.hidden_size // max(1, self.num_attention_heads))

@@ -40,7 +40,7 @@ class LectureViTConfig(LectureConfig):
     foreign_model_types = ("vit",)
     allowed_values = {"hidden_act": ("gelu", "gelu_new", "relu", "silu")}
     positive_fields = ("image_size", "patch_size", "num_channels", *TRANSFORMER_SIZES)
-    largest_values = LectureConfig.largest_values | {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
+    largest_values = {"image_size": 2**14, "patch_size": 2**10, "num_channels": 2**6}
     fixed_fields = dict.fromkeys(("qkv_bias", "pooler_act"), "transformers' ViTModel")
 
     # Without an annotation these are not fields, but programs find them, and an assignment is checked.

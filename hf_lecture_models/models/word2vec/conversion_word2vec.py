@@ -48,7 +48,7 @@ def is_binary_name(name: _Path) -> bool:
 def from_word2vec_format(
     cls: type[Word2VecModel],
     path: _Path,
-    binary: bool = True,
+    binary: bool | None = True,
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> tuple[Word2VecModel, WordTokenizer]:
@@ -63,12 +63,12 @@ def from_word2vec_format(
     >>> bool((again.embed_tokens.weight[1] == model.embed_tokens.weight[1]).all()), its_tokenizer.tokenize("a dog")
     (True, ['<unk>', 'dog'])
 
-    Args and errors are those of `read_word2vec`.
+    Args and errors are those of `read_word2vec`; `binary` may be None: as the suffix of the file's name says.
 
     Returns:
         The model and a tokenizer of its words; unknown words have a vector of zeros where the file has no `<unk>`.
     """
-    words, vectors = read_word2vec(path, binary, encoding, errors)
+    words, vectors = read_word2vec(path, is_binary_name(path) if binary is None else binary, encoding, errors)
     ordinary = [word for word in words if word not in ("<unk>", "<s>", "</s>", "<pad>")]
     tokenizer = tokenizer_of_file(ordinary, "<unk>", path)
     config = Word2VecConfig(
@@ -131,7 +131,7 @@ def _sizes(model: Word2VecModel) -> tuple[int, int]:
 
 def convert_from_word2vec(path: _Path, folder: _Path) -> tuple[int, int]:
     """Write a model folder with its tokenizer from a word2vec file; return the number of vectors and their width."""
-    model, tokenizer = Word2VecModel.from_word2vec_format(path, binary=is_binary_name(path))
+    model, tokenizer = Word2VecModel.from_word2vec_format(path, binary=None)
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)

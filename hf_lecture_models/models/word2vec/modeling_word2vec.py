@@ -43,8 +43,8 @@ from transformers.utils.generic import ModelOutput, can_return_tuple
 from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.base.large_vocabulary import CountedOutputLayer
 from hf_lecture_models.base.modeling import model_forward
+from hf_lecture_models.base.token_counts import CountedOutputLayer
 from hf_lecture_models.layers.initial_weights import SmallEmbedding
 from hf_lecture_models.layers.input_codings import word_mask
 from hf_lecture_models.layers.inputs import look_up, real_token_mask, token_ids

@@ -24,7 +24,7 @@ class Word2VecFiles:
 
     @classmethod
     def from_word2vec_format(
-        cls, path: str | os.PathLike[str], binary: bool = True, encoding: str = "utf-8", errors: str = "strict"
+        cls, path: str | os.PathLike[str], binary: bool | None = True, encoding: str = "utf-8", errors: str = "strict"
     ) -> tuple[Self, Any]:
         """Read a word2vec file; see `hf_lecture_models.models.word2vec.conversion_word2vec.from_word2vec_format`."""
         raise RuntimeError(_NEEDS_THE_PACKAGE.format("from_word2vec_format"))

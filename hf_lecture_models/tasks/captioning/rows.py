@@ -24,7 +24,7 @@ from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.recipe import Recipe, setting
 from hf_lecture_models.tasks.images.rows import (
     ImageFilesRecipe,
     beside,
@@ -57,19 +57,25 @@ class Slots(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class CaptionsRecipe(ImageFilesRecipe):
+class CaptionForm(Recipe):
+    """The form of captions."""
+
+    captions: str | None = setting(
+        None,
+        "templated: captions are written by rules from the pixels and the class of each image (class, brightness, half "
+        "with more ink); null: the data have captions",
+        choices=(TEMPLATED,),
+    )
+
+
+@dataclass(kw_only=True)
+class CaptionsRecipe(CaptionForm, ImageFilesRecipe):
     """A recipe of images with captions; tables and data sets of the Hub have the columns `image` and `text`."""
 
     train_files: list[str] = setting(
         [],
         f"folders of images with a {METADATA} (columns file_name and text), or tables with the columns image and text; "
         "with captions templated, what a classifier of images reads",
-    )
-    captions: str | None = setting(
-        None,
-        "templated: captions are written by rules from the pixels and the class of each image (class, brightness, half "
-        "with more ink); null: the data have captions",
-        choices=(TEMPLATED,),
     )
     brightness_thresholds: list[float] = setting(
         [55.0, 87.0], "of templated captions: means of the pixels, from 0 to 255, where medium begins and where it ends"

@@ -16,6 +16,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.models.vit import LectureViTModel
 from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import (
     Caption,
@@ -25,16 +26,18 @@ from hf_lecture_models.tasks.captioning.describe import (
     on_patches,
     patch_attention,
 )
-from hf_lecture_models.tasks.captioning.rows import TEMPLATED, CaptionsRecipe, read_captions, read_slots
+from hf_lecture_models.tasks.captioning.rows import TEMPLATED, CaptionForm, CaptionsRecipe, read_captions, read_slots
+from hf_lecture_models.tasks.core.encoder_decoder import new_tokenizer, special_fields
 from hf_lecture_models.tasks.core.factories import SMALL_CAPTIONER, load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.lines import PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, Measure, PredictionOptions, Task, TaskRecipe
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.images.pixels import Normalization
-from hf_lecture_models.tasks.images.processors import ImageLines, image_processor_for, pixels_for
+from hf_lecture_models.tasks.images.processors import IMAGE_LINES, image_processor_for, pixels_for
 from hf_lecture_models.tasks.images.rows import fingerprint_images, where
 from hf_lecture_models.tasks.translation.alignment import words_of
 from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf
-from hf_lecture_models.tasks.translation.task import new_tokenizer, special_fields
 from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 64
@@ -43,13 +46,21 @@ _ENCODER_FIELDS = (*_ENCODER, "intermediate_size", "hidden_act", "layer_norm_eps
 
 
 @dataclass(kw_only=True)
-class ImageCaptioningRecipe(TaskRecipe, CaptionsRecipe):
+class CaptioningSettings(Settings, CaptionForm):
+    """The settings of a captioning model."""
+
+    saved = ("captions", "num_beams")
+
+    num_beams: int = setting(1, "beams of the captions that are measured, and of the saved model; 1: greedy", least=1)
+
+
+@dataclass(kw_only=True)
+class ImageCaptioningRecipe(CaptioningSettings, TaskRecipe, CaptionsRecipe):
     """The recipe of a captioning model; its data have the columns `image` and `text`."""
 
     encoder_from_pretrained: str = setting(
         "", "folder or Hub name of our Vision Transformer, whose weights the encoder of a new model starts with"
     )
-    num_beams: int = setting(1, "beams of the captions that are measured, and of the saved model; 1: greedy", least=1)
     epochs: float = setting(10.0, "passes over the training data", least=0)
     batch_size: int = setting(32, "images per optimizer step", least=1)
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type of the captions' tokenizer; options of its train()")
@@ -67,7 +78,7 @@ class ImageCaptioningRecipe(TaskRecipe, CaptionsRecipe):
             raise ValueError("recipe: captions are encoded once; leave tokenizer.sampling out")
 
 
-class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
+class ImageCaptioning(Task[ImageCaptioningRecipe]):
     """The task of captioning images; its data are `Rows` of `image` and `text`.
 
     >>> [measure.key for measure in ImageCaptioning().measures(ImageCaptioningRecipe())]
@@ -80,11 +91,13 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
     items = "tokens"
     script = "train_captioning.py"
     recipe_class: ClassVar[type[ImageCaptioningRecipe]] = ImageCaptioningRecipe
+    settings_class = CaptioningSettings
+    line_form = IMAGE_LINES
 
-    def measures(self, recipe: ImageCaptioningRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: CaptioningSettings) -> tuple[Measure, ...]:
         """Return the share of captions that are right word by word, with BLEU; of templated ones each slot's."""
         exact = Measure("exact_match", "captions that are right word by word", lower_is_better=False)
-        if recipe.captions != TEMPLATED:
+        if settings.captions != TEMPLATED:
             return exact, Measure("bleu", "BLEU", lower_is_better=False)
         others = {
             "class_match": "right class",
@@ -139,7 +152,7 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
         """Turn off the cache."""
         return {"forward_options": {"use_cache": False}}
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: ImageCaptioningRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: CaptioningSettings) -> Encoded:
         """Decode and resize the images to (images, channels, height, width) bytes, and encode their captions.
 
         Raises:
@@ -154,21 +167,21 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
         model: Any,
         processor: Any,
         encoded: Encoded,
-        recipe: Any,
+        settings: Any,
         batch_size: int = _EVALUATION_BATCH,
         **options: Any,
     ) -> list[list[Caption]]:
         """Return the captions of each image, best first: one, unless `num_return_sequences` asks for more."""
         pixels = Normalization(processor.image_processor)(encoded.inputs)
-        search = {"num_beams": recipe.num_beams, **options}
+        search = {"num_beams": settings.num_beams, **options}
         return caption_pixels(model, processor.tokenizer, pixels, batch_size, **search)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: ImageCaptioningRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: CaptioningSettings) -> dict[str, Any]:
         """Return the measures, and the number of images."""
-        written = [captions[0].text for captions in self.predict(model, processor, encoded, recipe)]
+        written = [captions[0].text for captions in self.predict(model, processor, encoded, settings)]
         truth = encoded.data.texts("text")
         found: dict[str, Any] = {"exact_match": share_of_matches(written, truth)}
-        if recipe.captions == TEMPLATED:
+        if settings.captions == TEMPLATED:
             found |= matches_of_slots(written, truth)
             pixels = Normalization(processor.image_processor)(encoded.inputs)
             found["attention_on_half"] = attention_on_half(model, processor.tokenizer, pixels, encoded.labels, truth)
@@ -177,31 +190,27 @@ class ImageCaptioning(ImageLines, Task[ImageCaptioningRecipe]):
             found["chance_exact_match"] = chance_of_matches(written, truth)
         else:
             found |= {key: value for key, value in bleu_and_chrf(written, truth).items() if key == "bleu"}
-        return found | {"images": len(truth), "num_beams": recipe.num_beams}
+        return found | {"images": len(truth), "num_beams": settings.num_beams}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: ImageCaptioningRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: CaptioningSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the captions of each image with their probabilities; several are those of beam search."""
-        encoded, count = self.encode(model, processor, data, recipe), options.top_k or 1
-        search = {"num_beams": max(recipe.num_beams, count), "num_return_sequences": count}
-        found = self.predict(model, processor, encoded, recipe, options.batch_size, **search)
+        encoded, count = self.encode(model, processor, data, settings), options.top_k or 1
+        search = {"num_beams": max(settings.num_beams, count), "num_return_sequences": count}
+        found = self.predict(model, processor, encoded, settings, options.batch_size, **search)
         pixels = Normalization(processor.image_processor)(encoded.inputs).repeat_interleave(count, 0)
         ids = [one.ids for captions in found for one in captions]
         chances = iter(caption_log_probs(model, pixels, ids).exp().tolist())
         return [[{"label": one.text, "score": next(chances)} for one in captions] for captions in found]
 
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: ImageCaptioningRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: CaptioningSettings, folder: Path
     ) -> Path:
         """Write `captions.tsv` with the columns `image`, its file, or file and row, and `caption`."""
-        found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe)
+        found = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
         lines = [f"{where(data, row)}\t{captions[0].text}" for row, captions in enumerate(found)]
         return write_file(folder / "captions.tsv", "\n".join(["image\tcaption", *lines]) + "\n")
-
-    def settings(self, recipe: ImageCaptioningRecipe, data: Any = None) -> dict[str, Any]:
-        """Return how captions are written and measured."""
-        return {"captions": recipe.captions, "num_beams": recipe.num_beams}
 
     def fingerprint(self, recipe: ImageCaptioningRecipe, part: str, data: Any) -> str:
         """Return a checksum of the images and captions."""
@@ -218,7 +227,7 @@ def load_encoder(name: str) -> Any:
         ValueError: it is another kind of model.
     """
     model = AutoModel.from_pretrained(name, local_files_only=check_location(name))
-    if getattr(model, "embeddings", None) is None or model.config.model_type != "lecture_vit":
+    if not isinstance(model, LectureViTModel):
         raise ValueError(
             f"recipe: encoder_from_pretrained {name} is a {type(model).__name__}; a LectureViTModel is needed"
         )

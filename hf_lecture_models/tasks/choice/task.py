@@ -8,6 +8,7 @@ of transformers, treat every choice of a batch as a real one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,18 +17,21 @@ import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import make_head
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batch, Batches
@@ -36,8 +40,10 @@ _EVALUATION_BATCH = 64
 
 
 @dataclass(kw_only=True)
-class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a multiple-choice model; its data have `context`, `choices`, `label`, or a benchmark's."""
+class ChoiceSettings(Settings, Benchmarked):
+    """The settings of a multiple-choice model."""
+
+    saved = ("max_length",)
 
     task: str | None = setting(
         None,
@@ -50,20 +56,34 @@ class MultipleChoiceRecipe(HeadRecipe, BenchmarkRecipe):
         "tokens of a context with a choice; longer contexts are cut; null: what is too long for the model is an error",
         least=1,
     )
-    model: dict[str, Any] = setting(
-        SMALL_BERT,
-        "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
-    )
 
     @property
     def form(self) -> ChoiceForm:
         """The form of its rows."""
         return FORMS["own" if self.benchmark is None else self.benchmark.form]
 
+
+@dataclass(kw_only=True)
+class MultipleChoiceRecipe(ChoiceSettings, HeadRecipe, BenchmarkRecipe):
+    """The recipe of a multiple-choice model; its data have `context`, `choices`, `label`, or a benchmark's."""
+
+    model: dict[str, Any] = setting(
+        SMALL_BERT,
+        "model_type and the fields of its config; with from_pretrained, fields to change: {classifier_dropout: 0.2}",
+    )
+
     def column_aliases(self, column: str) -> Sequence[str]:
         """Return the names of a column in files; the number of a row has the Hub's name."""
         own = super().column_aliases(column)
         return ("idx", "id") if column == "id" and list(own) == [column] else own
+
+
+class ChoiceLines(LineForm):
+    """Lines of a context and its choices."""
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError unless the choices are two texts at least."""
+        check_choices(fields["choices"])
 
 
 class MultipleChoice(Task[MultipleChoiceRecipe]):
@@ -75,11 +95,12 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     items = "examples"
     script = "finetune_multiple_choice.py"
     recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
-    line_form = LineForm(
+    settings_class = ChoiceSettings
+    line_form = ChoiceLines(
         'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
     )
 
-    def measures(self, recipe: MultipleChoiceRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: ChoiceSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
@@ -99,12 +120,13 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; those with different numbers of choices are split."""
         encoded = self.encode(model, processor, data, recipe)
-        collate = ChoiceCollator(encoded.inputs, encoded.labels, processor)
+        labels = {"labels": torch.tensor(encoded.labels)}
+        collate = RowCollator(encoded.inputs, labels, partial(pad_choices, processor))
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings) -> Encoded:
         """Tokenize each row's context with each of its choices."""
-        return Encoded(data, encode_choices(model, processor, data, recipe.max_length), data.columns.get("label"))
+        return Encoded(data, encode_choices(model, processor, data, settings.max_length), data.columns.get("label"))
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
@@ -126,7 +148,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
         return [scores[row] for row in range(len(encoded.inputs))]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MultipleChoiceRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> dict[str, Any]:
         """Return the accuracy, that of guessing (`chance`), and the number of examples."""
         predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
         chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
@@ -134,10 +156,10 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return {"accuracy": accuracy, "chance": chance, "examples": len(encoded.inputs)}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the numbers of the best choices of each row, with their probabilities and texts."""
-        scores = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        scores = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         return [
             [
                 found | {"text": choices[found["label"]]}
@@ -146,18 +168,12 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             for choices, own in zip(data.columns["choices"], scores, strict=True)
         ]
 
-    def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe, folder: Path
-    ) -> Path:
+    def write_predictions(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings, folder: Path) -> Path:
         """Write lines {"idx", "label"} for COPA and other data, or the table of SWAG's or ARC's leaderboard."""
-        scores = self.predict(model, processor, self.encode(model, processor, data, recipe))
-        path = folder / ("predictions.jsonl" if recipe.benchmark is None else recipe.benchmark.file)
-        recipe.form.write(data, [int(row.argmax()) for row in scores], path)
+        scores = self.predict(model, processor, self.encode(model, processor, data, settings))
+        path = folder / ("predictions.jsonl" if settings.benchmark is None else settings.benchmark.file)
+        settings.form.write(data, [int(row.argmax()) for row in scores], path)
         return path
-
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError unless the choices are two texts at least."""
-        check_choices(fields["choices"])
 
 
 def longest(choices: Sequence[Example]) -> int:
@@ -178,26 +194,6 @@ def pad_choices(tokenizer: Any, examples: Sequence[Sequence[Example]]) -> dict[s
     return {name: tensor.unflatten(0, (len(examples), -1)) for name, tensor in batch.items()}
 
 
-class ChoiceCollator:
-    """The collator of encoded rows; each row is an item.
-
-    Args:
-        examples: the tokenizer's output for each choice of each row.
-        labels: the number of each row's right choice.
-    """
-
-    def __init__(self, examples: Sequence[Sequence[Example]], labels: Sequence[int], tokenizer: Any) -> None:
-        self.examples, self.tokenizer = examples, tokenizer
-        self.labels = torch.tensor(labels)
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return rows of one number of choices; empty places (-1) are left out, except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = pad_choices(self.tokenizer, [self.examples[row] for row in real or [0]])
-        labels = self.labels[real] if real else torch.tensor([NOT_COUNTED])
-        return Batch({**batch, "labels": labels}, len(real))
-
-
 class ChoiceBatches(ShuffledBatches):
     """Batches of all rows in a new order each epoch.
 
@@ -205,7 +201,7 @@ class ChoiceBatches(ShuffledBatches):
     many micro-batches. Each row still has the same weight in the loss.
     """
 
-    def __init__(self, collate: ChoiceCollator, batch_size: int, seed: int) -> None:
+    def __init__(self, collate: RowCollator, batch_size: int, seed: int) -> None:
         super().__init__(len(collate.examples), collate, batch_size, seed)
         self.counts = np.array([len(choices) for choices in collate.examples])
 
@@ -244,7 +240,7 @@ def encode_choices(model: Any, tokenizer: Any, data: Rows, max_length: int | Non
             leaves no token of a context; or the tokenizer belongs to another model, or lacks a padding token or the
             template that the model needs.
     """
-    if getattr(model.config, "extract_token_id", None) is not None:
+    if trait(model, "extract_token_id") is not None:
         require_template(tokenizer, model.text_template)
     flat = _Choices(data)
     rows = list(zip(data.columns["context"], data.columns["choices"], strict=True))
@@ -268,5 +264,5 @@ def _refuse_long_choices(
         if special + choice + min(context, 1) > max_length:
             raise ValueError(
                 f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
-                f"special ones ({special}) leave none to its context; --max_length {special + choice + 1} at least"
+                f"special ones ({special}) leave none to its context; `max_length` {special + choice + 1} at least"
             )

@@ -3,16 +3,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
-from hf_lecture_models.data.benchmarks import Benchmark, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
@@ -32,6 +32,7 @@ from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.classification.weights import weighted_loss
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
@@ -43,11 +44,13 @@ from hf_lecture_models.tasks.core.labels import (
     named_by_text,
     names_of_labels,
 )
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches
+from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 64
 _MEASURES = {
@@ -66,29 +69,20 @@ _HIGHEST_SCORE = 5.0
 
 
 @dataclass(kw_only=True)
-class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
+class ClassificationSettings(Settings, Benchmarked):
+    """The settings of a classifier."""
+
+    saved = ("max_length",)
 
     problem_type: str = setting(
         SINGLE_LABEL, "what labels are: names of classes, or numbers", choices=(SINGLE_LABEL, REGRESSION)
     )
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
-    class_weights: dict[str, float] = setting(
-        {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
-    )
     max_length: int | None = setting(
         None,
         "tokens of an input, longer ones are cut, of a pair the longer text first; null: one that is too long for the "
         "model is an error",
         least=1,
-    )
-    model: dict[str, Any] = setting(
-        {"model_type": "lecture_bag_of_words"},
-        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
-    )
-    pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
-    unlabelled_files: list[str] = setting(
-        [], "files of texts, or pairs of texts, to train on as well, with the labels that pseudo_labels gives them"
     )
     task: str | None = setting(
         None,
@@ -105,6 +99,32 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
         if self.benchmark is not None:
             self.label_names = {**self.benchmark.classes, **self.label_names}
             self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
+
+    @property
+    def official(self) -> Benchmark | None:
+        """The benchmark whose measures are used; None also if its classes are learned as numbers."""
+        has_classes = self.benchmark is not None and bool(self.benchmark.classes)
+        return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
+
+
+@dataclass(kw_only=True)
+class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkRecipe):
+    """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
+
+    class_weights: dict[str, float] = setting(
+        {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
+    )
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_bag_of_words"},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+    pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
+    unlabelled_files: list[str] = setting(
+        [], "files of texts, or pairs of texts, to train on as well, with the labels that pseudo_labels gives them"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.pseudo_labels) != bool(self.unlabelled_files):
             raise ValueError("recipe: pseudo_labels and unlabelled_files belong together; name both or none")
         for name in ("pseudo_labels", "class_weights") if self.problem_type == REGRESSION else ():
@@ -121,11 +141,18 @@ class TextClassificationRecipe(HeadRecipe, BenchmarkRecipe):
         own = super().column_aliases(column)
         return ("index", "idx") if column == "index" and list(own) == [column] else own
 
-    @property
-    def official(self) -> Benchmark | None:
-        """The benchmark whose measures are used; None also if its classes are learned as numbers."""
-        has_classes = self.benchmark is not None and bool(self.benchmark.classes)
-        return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
+
+class PairLines(LineForm):
+    """Lines of a text, or of a pair of texts with a tab between them."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Return a text, or a pair of texts that are separated by a tab, as fields."""
+        first, tab, second = text.partition("\t")
+        return {"text": first, **({"text_pair": second} if tab else {})}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the line that was read."""
+        return "\t".join(fields[name] for name in ("text", "text_pair") if name in fields)
 
 
 class TextClassification(Task[TextClassificationRecipe]):
@@ -141,12 +168,13 @@ class TextClassification(Task[TextClassificationRecipe]):
     items = "examples"
     script = "finetune_glue.py"
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
-    line_form = LineForm("texts, or pairs with a tab between them", optional=("text_pair",))
+    settings_class = ClassificationSettings
+    line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
 
-    def measures(self, recipe: TextClassificationRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
         """Return the benchmark's measures, official ones first; for other data accuracy and F1, or the correlation."""
-        own = ("pearson",) if recipe.problem_type == REGRESSION else ("accuracy", "macro_f1")
-        keys = own if recipe.official is None else recipe.official.measures
+        own = ("pearson",) if settings.problem_type == REGRESSION else ("accuracy", "macro_f1")
+        keys = own if settings.official is None else settings.official.measures
         return tuple(Measure(key, _MEASURES[key], lower_is_better=False) for key in keys)
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
@@ -189,19 +217,21 @@ class TextClassification(Task[TextClassificationRecipe]):
             names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
         return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> Encoded:
         """Tokenize the rows, and convert their labels, if they have any, to the model's ids."""
-        inputs = encode_examples(model, processor, data, recipe.max_length)
-        return Encoded(data, inputs, label_ids(model.config, data, recipe) if "label" in data.columns else None)
+        inputs = encode_examples(model, processor, data, settings.max_length)
+        return Encoded(data, inputs, label_ids(model.config, data, settings) if "label" in data.columns else None)
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
-            fix = "give it a template" if recipe.from_pretrained else "--tokenizer.template pair parts them"
+            fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
-        weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
-        collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
+        labels, pad, loss = {"labels": torch.tensor(encoded.labels)}, partial(processor.pad, return_tensors="pt"), None
+        if recipe.class_weights:
+            loss = partial(weighted_loss, weights=_weights_of_classes(model.config, recipe.class_weights))
+        collate = RowCollator(encoded.inputs, labels, pad, loss)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
@@ -214,20 +244,20 @@ class TextClassification(Task[TextClassificationRecipe]):
         found = predict_by_length(model, encoded.inputs, predict_batch, batch_size, _length)
         return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> dict[str, Any]:
+    def evaluate(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> dict[str, Any]:
         """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
-        if recipe.problem_type == SINGLE_LABEL:
-            names = names_of_labels(recipe.label_names, recipe.label_names)
+        if settings.problem_type == SINGLE_LABEL:
+            names = names_of_labels(settings.label_names, settings.label_names)
             log_default_names(model.config, model.config.name_or_path or "the model", names)
-        return super().evaluate(model, processor, data, recipe)
+        return super().evaluate(model, processor, data, settings)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TextClassificationRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ClassificationSettings) -> dict[str, Any]:
         """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
         logits = self.predict(model, processor, encoded)
-        predictions = (logits[:, 0] if recipe.problem_type == REGRESSION else logits.argmax(1)).tolist()
-        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, recipe)
+        predictions = (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
+        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, settings)
         measured["examples"] = len(encoded.inputs)
-        if recipe.problem_type == SINGLE_LABEL:
+        if settings.problem_type == SINGLE_LABEL:
             by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
             measured["classes"] = by_class["classes"]
         return measured
@@ -238,78 +268,45 @@ class TextClassification(Task[TextClassificationRecipe]):
         predictions: Sequence[float],
         labels: Sequence[float],
         data: Rows,
-        recipe: TextClassificationRecipe,
+        settings: ClassificationSettings,
     ) -> dict[str, Any]:
         """Return the measures of predictions, which are ids of the model's classes in any order, or numbers."""
-        if recipe.official is not None:
-            return _official_scores(recipe, config, predictions, labels, data)
-        if recipe.problem_type == REGRESSION:
+        if settings.official is not None:
+            return _official_scores(settings, config, predictions, labels, data)
+        if settings.problem_type == REGRESSION:
             return {"pearson": compute("pearson", predictions, labels)}
         macro_f1 = measures_by_class(predictions, labels, classes_of(config))["macro_f1"]
         return {"accuracy": compute("accuracy", predictions, labels), "macro_f1": macro_f1}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the most probable classes of each row, or its number."""
-        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        logits = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         names = classes_of(model.config)
         return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
 
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, folder: Path
     ) -> Path:
         """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`.
 
         For GLUE, the files have its names, and the names or numbers of classes that it requires.
         """
-        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
-        values, index = _written(model.config, logits, recipe), data.columns.get("index")
-        files = _prediction_files(data, recipe.official)
+        logits = self.predict(model, processor, self.encode(model, processor, data, settings))
+        values, index = _written(model.config, logits, settings), data.columns.get("index")
+        files = _prediction_files(data, settings.official)
         for name, rows in files.items():
             numbers = range(len(rows)) if index is None else [index[row] for row in rows]
             lines = ["index\tprediction", *(f"{i}\t{values[row]}" for i, row in zip(numbers, rows, strict=True))]
             write_file(folder / name, "\n".join(lines) + "\n")
         return folder / name if len(files) == 1 else folder
 
-    def describe(self, model: Any, recipe: TextClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: ClassificationSettings, data: Rows | None = None) -> dict[str, Any]:
         """Describe the task; add the classes, if there are any, and whether inputs are pairs of texts."""
-        classes = [] if recipe.problem_type == REGRESSION else classes_of(model.config)
+        classes = [] if settings.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
-        return super().describe(model, recipe, data) | {"classes": classes, "pairs": pairs}
-
-    def read_line(self, text: str) -> dict[str, Any]:
-        """Return a text, or a pair of texts that are separated by a tab, as fields."""
-        first, tab, second = text.partition("\t")
-        return {"text": first, **({"text_pair": second} if tab else {})}
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the line that was read."""
-        return "\t".join(fields[name] for name in ("text", "text_pair") if name in fields)
-
-
-class ExampleCollator:
-    """The collator of encoded examples; each row is an item.
-
-    Args:
-        examples: the tokenizer's output for each row.
-        labels: ids of classes, or floats.
-        class_weights: (classes,), the weight of each class in the loss; None: all weights are the same.
-    """
-
-    def __init__(
-        self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any, class_weights: Tensor | None = None
-    ) -> None:
-        self.examples, self.tokenizer, self.class_weights = examples, tokenizer, class_weights
-        self.labels = torch.tensor(labels)
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the rows, padded on the tokenizer's side, without empty places (-1), except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
-        labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
-        loss = None if self.class_weights is None else weighted_loss(labels, self.class_weights)
-        return Batch({**batch, "labels": labels}, len(real), loss=loss)
+        return super().describe(model, settings, data) | {"classes": classes, "pairs": pairs}
 
 
 def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Example]:
@@ -321,11 +318,11 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | No
             model reads only pairs, and the data have none or the tokenizer does not mark them.
     """
     texts, pairs = _texts(data)
-    if getattr(model.config, "extract_token_id", None) is not None:
+    if trait(model, "extract_token_id") is not None:
         require_template(tokenizer, model.text_template)
-    if pairs is None and getattr(model.config, "both_orders", False):
+    if pairs is None and trait(model, "both_orders"):
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
-    if getattr(model.config, "pair_combination", None) is not None:
+    if trait(model, "pair_combination") is not None:
         _check_pairs(tokenizer, data)
     encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
     if max_length is not None and (cut := count_cut(encoded)):
@@ -341,7 +338,7 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "--columns.text_pair NAME says which one it is; a new model with pair_combination null reads single texts"
+            "`columns.text_pair` says which one it is; a new model with pair_combination null reads single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
@@ -376,7 +373,7 @@ def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
         for index, label in enumerate(read_labels(rows)):
             if label not in known:
                 classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
-                fix = UNLABELLED if label == "-1" else f"--label_names.{label} NAME says which one it is"
+                fix = UNLABELLED if label == "-1" else f"`label_names.{label}` says which one it is"
                 raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
     elif recipe.official is not None:
         for index, label in enumerate(rows.columns["label"]):
@@ -387,16 +384,16 @@ def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
 
 
 def _official_scores(
-    recipe: TextClassificationRecipe, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
+    settings: ClassificationSettings, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
 ) -> dict[str, float]:
-    assert recipe.official is not None
-    if f"accuracy_{_MISMATCHED}" in recipe.official.measures:
+    assert settings.official is not None
+    if f"accuracy_{_MISMATCHED}" in settings.official.measures:
         return _scores_by_set(predictions, labels, data)
     scores = {}
-    for key in recipe.official.measures:
+    for key in settings.official.measures:
         ours, theirs = predictions, labels
         if key == "f1":
-            found = ids_by_name(config, recipe.label_names)[recipe.label_names["1"]]
+            found = ids_by_name(config, settings.label_names)[settings.label_names["1"]]
             ours, theirs = ([int(value == found) for value in values] for values in (predictions, labels))
         scores[key] = compute(key, ours, theirs)
     return scores
@@ -434,17 +431,17 @@ def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list
     return {f"{name}.tsv": rows for name, rows in _sets_of_mnli(data).items() if rows}
 
 
-def _written(config: Any, logits: Tensor, recipe: TextClassificationRecipe) -> list[str]:
+def _written(config: Any, logits: Tensor, settings: ClassificationSettings) -> list[str]:
     """Return each row's prediction as written: a class's name, its number for some benchmarks, or a number."""
-    benchmark = recipe.official
-    if recipe.problem_type == REGRESSION:
+    benchmark = settings.official
+    if settings.problem_type == REGRESSION:
         values = logits[:, 0].tolist() if benchmark is None else logits[:, 0].clamp(0, _HIGHEST_SCORE).tolist()
         return [f"{value:.6g}" if benchmark is None else f"{value:.3f}" for value in values]
     names: Mapping[int, str] = dict(enumerate(classes_of(config)))
     if benchmark is not None:
-        ids = ids_by_name(config, recipe.label_names)
+        ids = ids_by_name(config, settings.label_names)
         names = {
-            ids[recipe.label_names[label]]: name if benchmark.writes_names else label
+            ids[settings.label_names[label]]: name if benchmark.writes_names else label
             for label, name in benchmark.classes.items()
         }
     return [names[index] for index in logits.argmax(1).tolist()]

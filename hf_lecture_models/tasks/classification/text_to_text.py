@@ -19,7 +19,7 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.core.task import Encoded, Measure
-from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe
+from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe, TranslationSettings
 from hf_lecture_models.tasks.translation.translate import target_tokenizer_of
 
 # The benchmarks with a source, a text for T5. T5's Stanford Sentiment Treebank is the one of two classes.
@@ -27,22 +27,28 @@ _TASKS = tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.sourc
 
 
 @dataclass(kw_only=True)
-class TextToTextRecipe(TranslationRecipe):
-    """The recipe of classification as text to text; files, columns and classes are those of `finetune_glue.py`."""
+class TextToTextSettings(TranslationSettings):
+    """The settings of classification as text to text."""
 
     task: str | None = setting("sst2", "names columns, classes, and the data on the Hub", choices=_TASKS)
-    epochs: float = setting(3.0, "passes over the training data", least=0)
-    batch_tokens: int = setting(
-        0, "tokens of one side of one optimizer step, padding included; 0: batch_size rows", least=0
-    )
-    label_smoothing: float = setting(0.0, "share of the target probability that all tokens have alike", least=0)
     num_beams: int = setting(1, "beams on test data, and of the saved model where a call says nothing", least=1)
-    learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.task is None:
             raise ValueError(f"recipe: task names what is learned; it must be one of {', '.join(_TASKS)}")
+
+
+@dataclass(kw_only=True)
+class TextToTextRecipe(TextToTextSettings, TranslationRecipe):
+    """The recipe of classification as text to text; files, columns and classes are those of `finetune_glue.py`."""
+
+    epochs: float = setting(3.0, "passes over the training data", least=0)
+    batch_tokens: int = setting(
+        0, "tokens of one side of one optimizer step, padding included; 0: batch_size rows", least=0
+    )
+    label_smoothing: float = setting(0.0, "share of the target probability that all tokens have alike", least=0)
+    learning_rate: float = setting(1e-3, "learning rate after warm-up", least=0)
 
     def as_classification(self) -> TextClassificationRecipe:
         """Return the recipe that reads the same rows as texts and classes."""
@@ -58,10 +64,12 @@ class TextToText(Translation):
     """
 
     name = "text_to_text"
+    pipeline_tag = ""
     script = "finetune_text_to_text.py"
     recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
+    settings_class: ClassVar[type[TextToTextSettings]] = TextToTextSettings
 
-    def measures(self, recipe: TextToTextRecipe) -> tuple[Measure, ...]:  # type: ignore[override]
+    def measures(self, settings: TextToTextSettings) -> tuple[Measure, ...]:  # type: ignore[override]
         """Return the accuracy, and the share of outputs that name no class."""
         return (
             Measure("accuracy", "accuracy, by exact match of the class's name", lower_is_better=False),
@@ -103,63 +111,62 @@ class TextToText(Translation):
         return model
 
     def measure(  # type: ignore[override]
-        self, model: Any, processor: Any, encoded: Encoded, recipe: TextToTextRecipe
+        self, model: Any, processor: Any, encoded: Encoded, settings: TextToTextSettings
     ) -> dict[str, Any]:
         """Return the measures, the number of examples, and the number of beams."""
-        classes = written_classes(model, processor, recipe)
-        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, recipe)]
+        classes = written_classes(model, processor, settings)
+        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, settings)]
         right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
         return {
             "accuracy": sum(right) / len(right),
             "no_class": found.count(None) / len(found),
             "examples": len(found),
-            "num_beams": recipe.num_beams,
+            "num_beams": settings.num_beams,
         }
 
-    def predict(self, model: Any, processor: Any, encoded: Encoded, recipe: Any, *args: Any, **options: Any) -> Any:
+    def predict(self, model: Any, processor: Any, encoded: Encoded, settings: Any, *args: Any, **options: Any) -> Any:
         """Return the outputs for each source, which have no more tokens than the longest class."""
-        options = {"max_new_tokens": _most_tokens(model, processor, recipe), **options}
-        return super().predict(model, processor, encoded, recipe, *args, **options)
+        options = {"max_new_tokens": _most_tokens(model, processor, settings), **options}
+        return super().predict(model, processor, encoded, settings, *args, **options)
 
     def write_predictions(  # type: ignore[override]
-        self, model: Any, processor: Any, data: Rows, recipe: TextToTextRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: TextToTextSettings, folder: Path
     ) -> Path:
         """Write `predictions.tsv` with the columns `index`, from the data or else counted from 0, and `prediction`.
 
         A prediction is the class's name, or the model's output if it names no class.
         """
-        classes = written_classes(model, processor, recipe)
-        encoded = self.encode(model, processor, data, recipe)
-        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, recipe)]
+        classes = written_classes(model, processor, settings)
+        encoded = self.encode(model, processor, data, settings)
+        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, settings)]
         index: Sequence[Any] = data.columns.get("index") or range(len(texts))
         lines = [f"{i}\t{classes.get(text, ' '.join(text.split()))}" for i, text in zip(index, texts, strict=True)]
         return write_file(folder / "predictions.tsv", "\n".join(["index\tprediction", *lines]) + "\n")
 
     def describe(  # type: ignore[override]
-        self, model: Any, recipe: TextToTextRecipe, data: Rows | None = None
+        self, model: Any, settings: TextToTextSettings, data: Rows | None = None
     ) -> dict[str, Any]:
-        """Describe the task; add the classes and the form of a source. The Hub has no name for the task."""
-        known = {"classes": class_names(recipe), "source": BENCHMARKS[str(recipe.task)].source, "pipeline_tag": None}
-        described = super().describe(model, recipe, data)
-        return {key: value for key, value in described.items() if key != "signatures"} | known
+        """Describe the task; add the classes and the form of a source."""
+        own = {"classes": class_names(settings), "source": BENCHMARKS[str(settings.task)].source}
+        return super(Translation, self).describe(model, settings, data) | own
 
 
-def class_names(recipe: TextToTextRecipe) -> list[str]:
+def class_names(settings: TextToTextSettings) -> list[str]:
     """Return the classes of the recipe's task, in its order.
 
-    >>> class_names(TextToTextRecipe(task="rte"))
+    >>> class_names(TextToTextSettings(task="rte"))
     ['entailment', 'not_entailment']
     """
-    return list(dict.fromkeys(recipe.as_classification().label_names.values()))
+    return list(dict.fromkeys(BENCHMARKS[str(settings.task)].classes.values()))
 
 
-def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dict[str, str]:
+def written_classes(model: Any, processor: Any, settings: TextToTextSettings) -> dict[str, str]:
     """Return the classes by their spelling after the target's tokenizer has encoded and decoded their names.
 
     Raises:
         ValueError: two classes have the same spelling.
     """
-    tokenizer, names = target_tokenizer_of(model, processor), class_names(recipe)
+    tokenizer, names = target_tokenizer_of(model, processor), class_names(settings)
     ids = tokenizer(text_target=names, verbose=False)["input_ids"]
     written = [text.strip() for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
     if len(set(written)) < len(names):
@@ -171,8 +178,8 @@ def written_classes(model: Any, processor: Any, recipe: TextToTextRecipe) -> dic
     return dict(zip(written, names, strict=True))
 
 
-def _most_tokens(model: Any, processor: Any, recipe: TextToTextRecipe) -> int:
+def _most_tokens(model: Any, processor: Any, settings: TextToTextSettings) -> int:
     """Return the number of tokens of the longest class, with the end of text."""
     tokenizer = target_tokenizer_of(model, processor)
-    ids = tokenizer(text_target=class_names(recipe), verbose=False)["input_ids"]
+    ids = tokenizer(text_target=class_names(settings), verbose=False)["input_ids"]
     return min(max(map(len, ids)), longest_input(model, tokenizer) - 1)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.precision import at_least_float32
+from hf_lecture_models.layers.execution import at_least_float32
 
 
 def weighted_loss(labels: Tensor, weights: Tensor) -> Callable[[Any], Tensor]:

@@ -3,28 +3,23 @@
 
 import difflib
 import inspect
-import math
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from transformers import CONFIG_MAPPING, AutoConfig
 
-from hf_lecture_models.base.limits import NO_LIMIT, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import coerced
 from hf_lecture_models.io.runs import log_once
-from hf_lecture_models.tasks.language_models.sampled import SampledBatches
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
-from hf_lecture_models.tokenization.pairs import TokenizerPair
 from hf_lecture_models.tokenization.registry import TOKENIZERS
 from hf_lecture_models.tokenization.templates import TEMPLATES, make_post_processor, special_tokens_of, template_name
-from hf_lecture_models.trainer.batches import Batches
 
 _SMALL = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
 SMALL_BERT = {"model_type": "lecture_bert", **_SMALL}
@@ -73,45 +68,6 @@ def without_sampling(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "sampling"}
 
 
-def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, recipe: Any) -> Batches:
-    """Return the batches of a task over segmentations that are drawn again in each epoch (`tokenizer.sampling`).
-
-    Args:
-        make: encodes all texts and returns the task's batches.
-        tokenizer: a tokenizer or a `TokenizerPair`.
-
-    Raises:
-        ValueError: the tokenizer cannot sample, the recipe has a field that encodes the texts only once, or
-            `max_length` is missing and a sampled segmentation may be too long for the model.
-    """
-    alpha = coerced(recipe.tokenizer["sampling"], float, "tokenizer.sampling")
-    sides = [tokenizer.source, tokenizer.target] if isinstance(tokenizer, TokenizerPair) else [tokenizer]
-    for side in sides:
-        if not hasattr(side, "sampling"):
-            raise ValueError(
-                f"recipe: tokenizer.sampling is for the type unigram, and {type(side).__name__} has one segmentation"
-            )
-    for field in ("streaming", "freeze_backbone"):
-        if getattr(recipe, field, False):
-            raise ValueError(f"recipe: tokenizer.sampling encodes all texts in each epoch, {field} once; leave one out")
-    if not (math.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"recipe: tokenizer.sampling must be a finite number of at least 0, not {alpha}")
-    longest = min(longest_input(model, side) for side in sides)
-    if longest < NO_LIMIT and getattr(recipe, "max_length", longest) is None:
-        raise ValueError(
-            f"recipe: with tokenizer.sampling a text may have more than the {longest} tokens that the model reads in "
-            f"some epoch; --max_length {longest} says that such a one is cut, or left out"
-        )
-
-    def of_epoch(epoch: int) -> Batches:
-        with ExitStack() as stack:
-            for number, side in enumerate(sides):
-                stack.enter_context(side.sampling(alpha, seed=(recipe.seed, epoch, number)))
-            return make()
-
-    return SampledBatches(of_epoch)
-
-
 def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed: int) -> Any:
     """Return a model with new weights for the tokenizer's vocabulary and special tokens.
 
@@ -136,7 +92,7 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     config_class = CONFIG_MAPPING[model_type]
     names = field_names(config_class, fields)
     if tokenizer is not None:
-        template = getattr(models[config_class], "text_template", None)
+        template = trait(models[config_class], "text_template")
         special = _ids_of_template(template, config_class, tokenizer) if template else {}
         for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
             # BERT's configuration has no tokens for the beginning and end of a text.
@@ -207,7 +163,7 @@ def text_template(auto_class: Any, config_class: type) -> str | None:
     'gpt1'
     """
     classes = model_classes(auto_class, config_class)
-    return getattr(classes[0], "text_template", None) if classes else None
+    return trait(classes[0], "text_template") if classes else None
 
 
 def template_to_add(auto_class: Any, recipe: Any) -> str | None:

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import torch
 from transformers.utils.logging import set_verbosity_error
 
-from hf_lecture_models.hub.facts import facts_of_training, write_facts
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import as_program, is_main_process, log_once
+from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.command_line import (
     EXAMPLE_OPTIONS,
@@ -72,7 +71,9 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
             recipe, resume = parse_command(task, arguments, description)
             outcomes = train_seeds(task, recipe, resume) if recipe.seeds else [train_and_test(task, recipe, resume)]
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
-        sys.exit(f"error: {' '.join(str(error).split())}")
+        fields = ("resume", *task.recipe_class.__dataclass_fields__)
+        said = as_options(" ".join(str(error).split()), {name: f"--{name}" for name in fields})
+        sys.exit(f"error: {said}")
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     if torch.distributed.is_initialized():
@@ -137,24 +138,31 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     if test_data is not None:
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
-        task.check_predict_data(model, processor, unlabelled, recipe)
+        _check_predict_data(task, model, processor, unlabelled, recipe)
     outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
     if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
         return outcome
-    return _test_and_predict(task, recipe, processor, model.device, test_data, unlabelled, outcome)
+    return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
+
+
+def _check_predict_data(task: Task[Any], model: Any, processor: Any, data: Any, recipe: Any) -> None:
+    """Check before training that the task writes predictions, and that the model can read the data."""
+    if type(task).write_predictions is Task.write_predictions:
+        raise ValueError(f"{task.script} writes no predictions; leave out predict_files and predict_split")
+    task.encode(model, processor, data, recipe)
 
 
 def _test_and_predict(
-    task: Task[Any], recipe: Any, processor: Any, device: Any, test_data: Any, unlabelled: Any, outcome: Outcome
+    task: Task[Any], recipe: Any, processor: Any, trained: Any, test_data: Any, unlabelled: Any, outcome: Outcome
 ) -> Outcome:
     """Measure the weights that were kept on test data, and predict unlabelled data; None of either is left out."""
     folder = outcome.training.folder
-    model = task.auto_class_of(recipe).from_pretrained(folder).to(device)
-    recipe = replace(recipe, **task.recipe_fields(read_task_file(folder).get("settings") or {}))
+    model = type(trained).from_pretrained(folder).to(trained.device)
+    recipe = replace(recipe, **recipe.fields_of(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
         measured = task.evaluate(model, processor, test_data, recipe)
-        facts = facts_of_training(folder, model, processor, "test")
-        write_facts(folder, facts | {"results": measured})
+        for keep in AFTER_TEST:
+            keep(folder, model, processor, measured)
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
         predictions = folder / PREDICTIONS

@@ -17,6 +17,7 @@ from hf_lecture_models.tasks.classification.classes import best_classes, class_s
 from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -24,10 +25,12 @@ from hf_lecture_models.tasks.core.labels import (
     make_head,
     named_by_text,
 )
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, Measure, PredictionOptions, Task
+from hf_lecture_models.tasks.core.lines import PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.images.batches import ImageBatches, ImageCollator
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
-from hf_lecture_models.tasks.images.processors import ImageLines, image_processor_for, pixels_for, refuse_tokenizer
+from hf_lecture_models.tasks.images.processors import IMAGE_LINES, image_processor_for, pixels_for, refuse_tokenizer
 from hf_lecture_models.tasks.images.rows import ImagesRecipe, fingerprint_images, read_images, where
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.trainer.batches import Batches
@@ -37,12 +40,22 @@ _HEAD = "ForImageClassification"
 
 
 @dataclass(kw_only=True)
-class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
-    """The recipe of a classifier of images."""
+class ImageClassSettings(Settings):
+    """The settings of a classifier of images."""
 
     problem_type: ClassVar[str] = SINGLE_LABEL
 
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: shirt, 1: shoe}")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.label_names = named_by_text("label_names", self.label_names)
+
+
+@dataclass(kw_only=True)
+class ImageClassificationRecipe(ImageClassSettings, HeadRecipe, ImagesRecipe):
+    """The recipe of a classifier of images."""
+
     tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
     model: dict[str, Any] = setting(
         SMALL_VIT,
@@ -53,12 +66,11 @@ class ImageClassificationRecipe(HeadRecipe, ImagesRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_tokenizer(self)
-        self.label_names = named_by_text("label_names", self.label_names)
         if self.freeze_backbone and (self.crop_padding or self.flip):
             raise ValueError("recipe: freeze_backbone reads each image once; leave out crop_padding and flip")
 
 
-class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
+class ImageClassification(Task[ImageClassificationRecipe]):
     """The task of classifying images; its data are `Rows`."""
 
     name = "image_classification"
@@ -67,8 +79,10 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
     items = "images"
     script = "train_image_classifier.py"
     recipe_class = ImageClassificationRecipe
+    settings_class = ImageClassSettings
+    line_form = IMAGE_LINES
 
-    def measures(self, recipe: ImageClassificationRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: ImageClassSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
         return (Measure("accuracy", "accuracy", lower_is_better=False),)
 
@@ -95,14 +109,14 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
         collate = ImageCollator(encoded.inputs, encoded.labels, Normalization(processor))
         return ImageBatches(collate, Augmentation(recipe.crop_padding, recipe.flip), recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: ImageClassSettings) -> Encoded:
         """Decode and resize the images to (images, channels, height, width) bytes; convert labels to the model's ids.
 
         Raises:
             ValueError: an image cannot be read, or a label is not one of the model's classes.
         """
         pixels = pixels_for(model, processor, data)
-        labels = label_ids(model.config, data, recipe) if "label" in data.columns else None
+        labels = label_ids(model.config, data, settings) if "label" in data.columns else None
         return Encoded(data, pixels, labels if labels is None else [int(label) for label in labels])
 
     def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
@@ -114,9 +128,7 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
 
         return torch.stack(predict_by_length(model, encoded.inputs, predict_batch, batch_size))
 
-    def measure(
-        self, model: Any, processor: Any, encoded: Encoded, recipe: ImageClassificationRecipe
-    ) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ImageClassSettings) -> dict[str, Any]:
         """Return the measures, also those of each class, and the number of images."""
         predictions = self.predict(model, processor, encoded).argmax(1).tolist()
         by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
@@ -127,18 +139,18 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
         }
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: ImageClassSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """The most probable classes of each image."""
-        logits = self.predict(model, processor, self.encode(model, processor, data, recipe), options.batch_size)
+        logits = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         names = classes_of(model.config)
         return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
 
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: ImageClassificationRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: ImageClassSettings, folder: Path
     ) -> Path:
         """Write `predictions.tsv` with the columns `image`, its file, or file and row, and `prediction`."""
-        logits = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        logits = self.predict(model, processor, self.encode(model, processor, data, settings))
         names = classes_of(model.config)
         found = (f"{where(data, row)}\t{names[index]}" for row, index in enumerate(logits.argmax(1).tolist()))
         return write_file(folder / "predictions.tsv", "\n".join(["image\tprediction", *found]) + "\n")
@@ -147,6 +159,6 @@ class ImageClassification(ImageLines, Task[ImageClassificationRecipe]):
         """A checksum of the images and labels."""
         return fingerprint_images(data)
 
-    def describe(self, model: Any, recipe: ImageClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: ImageClassSettings, data: Rows | None = None) -> dict[str, Any]:
         """Add the classes."""
-        return super().describe(model, recipe, data) | {"classes": classes_of(model.config)}
+        return super().describe(model, settings, data) | {"classes": classes_of(model.config)}

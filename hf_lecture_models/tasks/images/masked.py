@@ -10,11 +10,13 @@ from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTrainin
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import SMALL_VIT, load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.images.batches import MEAN_COLOR, PIXELS, MaskedImageBatches, MaskedImages
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
@@ -31,8 +33,8 @@ _EVALUATION_IMAGES = 256
 
 
 @dataclass(kw_only=True)
-class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
-    """The recipe of a model that predicts masked patches."""
+class MaskedImagesSettings(Settings):
+    """The settings of a model that predicts masked patches."""
 
     target: str = setting(
         PIXELS,
@@ -40,6 +42,21 @@ class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
         choices=(PIXELS, MEAN_COLOR),
     )
     mask_probability: float = setting(0.5, "share of the patches of an image to predict", least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.mask_probability <= 1:
+            raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
+
+    def auto_class(self) -> Any:
+        """Return the Auto class of models that predict pixels, or mean colors."""
+        return AutoModelForMaskedImageModeling if self.target == PIXELS else AutoModelForPreTraining
+
+
+@dataclass(kw_only=True)
+class MaskedImagesRecipe(MaskedImagesSettings, TaskRecipe, ImagesRecipe):
+    """The recipe of a model that predicts masked patches."""
+
     tokenizer: dict[str, Any] = setting({}, "none: images have no tokenizer")
     model: dict[str, Any] = setting(
         SMALL_VIT,
@@ -50,8 +67,6 @@ class MaskedImagesRecipe(TaskRecipe, ImagesRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_tokenizer(self)
-        if not 0 < self.mask_probability <= 1:
-            raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
 
 
 class MaskedImagesTask(Task[MaskedImagesRecipe]):
@@ -69,19 +84,16 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
     items = "patches"
     script = "train_masked_images.py"
     recipe_class = MaskedImagesRecipe
-
-    def auto_class_of(self, recipe: MaskedImagesRecipe) -> Any:
-        """Return the Auto class of models that predict pixels, or mean colors."""
-        return AutoModelForMaskedImageModeling if recipe.target == PIXELS else AutoModelForPreTraining
+    settings_class = MaskedImagesSettings
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model predicts pixels or mean colors."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
-        return super().is_for(model) or (pretrained and hasattr(model, "color_head"))
+        return super().is_for(model) or (pretrained and trait(model, "color_head") is not None)
 
-    def measures(self, recipe: MaskedImagesRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: MaskedImagesSettings) -> tuple[Measure, ...]:
         """Return the mean absolute pixel error (black and white differ by 2), or perplexity and accuracy of colors."""
-        if recipe.target == PIXELS:
+        if settings.target == PIXELS:
             return (Measure("masked_distance", "mean distance of masked pixels", lower_is_better=True),)
         return (
             Measure("masked_perplexity", "perplexity per masked patch", lower_is_better=True),
@@ -98,14 +110,14 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
 
     def model(self, recipe: MaskedImagesRecipe, processor: Any, data: Rows) -> Any:
         """Return the model; a checkpoint without the head gets a new head and a new mask vector."""
-        auto_class = self.auto_class_of(recipe)
+        auto_class = recipe.auto_class()
         if not recipe.from_pretrained:
             model = make_model(auto_class, recipe.model, None, recipe.seed)
         else:
             model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
             if new:
                 log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-        if recipe.target == MEAN_COLOR and not hasattr(model, "color_head"):
+        if recipe.target == MEAN_COLOR and trait(model, "color_head") is None:
             raise ValueError(
                 f"{type(model).__name__} predicts no mean colors; set target pixels, or name another model"
             )
@@ -117,11 +129,11 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         augmentation = Augmentation(recipe.crop_padding, recipe.flip)
         return MaskedImageBatches(images, augmentation, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: MaskedImagesSettings) -> Encoded:
         """Decode and resize the images; the model determines whether pixels or mean colors are predicted."""
-        return Encoded(data, _masked_images(model, processor, data, _recipe_for(model, recipe)))
+        return Encoded(data, _masked_images(model, processor, data, _settings_for(model, settings)))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedImagesRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: MaskedImagesSettings) -> dict[str, Any]:
         """Return the measures, on masks that are always the same."""
         return measure_masked_images(model, encoded.inputs)
 
@@ -129,9 +141,10 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
         """A checksum of the images."""
         return fingerprint_images(data)
 
-    def describe(self, model: Any, recipe: MaskedImagesRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which the Hub has no name."""
-        return super().describe(model, _recipe_for(model, recipe), data) | {"pipeline_tag": None}
+    def describe(self, model: Any, settings: MaskedImagesSettings, data: Any = None) -> dict[str, Any]:
+        """Describe the task; the model determines what is predicted."""
+        own = _settings_for(model, settings)
+        return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__}
 
 
 @torch.no_grad()
@@ -163,12 +176,12 @@ def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
     return {"masked_perplexity": perplexity(loss / patches), "masked_accuracy": right / patches, **said}
 
 
-def _recipe_for(model: Any, recipe: MaskedImagesRecipe) -> MaskedImagesRecipe:
-    return replace(recipe, target=MEAN_COLOR if hasattr(model, "color_head") else PIXELS)
+def _settings_for(model: Any, settings: MaskedImagesSettings) -> MaskedImagesSettings:
+    return replace(settings, target=PIXELS if trait(model, "color_head") is None else MEAN_COLOR)
 
 
-def _masked_images(model: Any, processor: Any, data: Rows, recipe: MaskedImagesRecipe) -> MaskedImages:
+def _masked_images(model: Any, processor: Any, data: Rows, settings: MaskedImagesSettings) -> MaskedImages:
     pixels = pixels_for(model, processor, data)
     return MaskedImages(
-        pixels, Normalization(processor), model.config.patch_size, recipe.target, recipe.mask_probability
+        pixels, Normalization(processor), model.config.patch_size, settings.target, settings.mask_probability
     )

@@ -2,24 +2,23 @@
 """The image processor, and the images as bytes, of all tasks on images."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 from transformers import AutoConfig, AutoImageProcessor
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.compat import ViTImageProcessorPil
 from hf_lecture_models.io.locations import check_location
-from hf_lecture_models.tasks.core.task import LineForm
+from hf_lecture_models.tasks.core.lines import LineForm
 from hf_lecture_models.tasks.images.pixels import load_pixels
 
 
-class ImageLines:
-    """The lines of a task whose models predict something for the path of an image."""
+class ImageLines(LineForm):
+    """Lines that hold the path of an image."""
 
-    line_form: ClassVar[LineForm | None] = LineForm("paths of images", {"image": str})
-
-    def read_line(self, text: str) -> dict[str, Any]:
+    def read(self, text: str) -> dict[str, Any]:
         """Return the path of an image as a field."""
         return {"image": text.strip()}
 
@@ -30,6 +29,9 @@ class ImageLines:
     def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
         """Return the path of the image."""
         return str(fields["image"])
+
+
+IMAGE_LINES = ImageLines("paths of images", {"image": str})
 
 
 def make_image_processor(image_size: int, num_channels: int) -> Any:
@@ -83,8 +85,8 @@ def pixels_for(model: Any, processor: Any, data: Rows) -> Tensor:
         ValueError: an image is damaged, or the processor's images have another size than the model's.
         OSError: a file is missing.
     """
-    pixels = load_pixels(data, processor, getattr(model.config, "num_channels", 3))
-    size = getattr(model.config, "image_size", None)
+    pixels = load_pixels(data, processor, trait(model, "num_channels"))
+    size = trait(model, "image_size")
     if isinstance(size, int) and pixels.shape[2:] != (size, size):
         raise ValueError(
             f"the image processor makes images of {pixels.shape[2]} x {pixels.shape[3]} pixels, but the model reads "

@@ -21,6 +21,7 @@ from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
@@ -32,10 +33,16 @@ _EVALUATION_ROWS = 32
 
 
 @dataclass(kw_only=True)
-class BidirectionalLMRecipe(TaskRecipe, TextsRecipe):
-    """The recipe of a language model of both directions."""
+class BidirectionalLMSettings(Settings):
+    """The settings of a language model of both directions."""
 
     sequence_length: int = setting(64, "words of the longest row, <S> and </S> included", least=2)
+
+
+@dataclass(kw_only=True)
+class BidirectionalLMRecipe(BidirectionalLMSettings, TaskRecipe, TextsRecipe):
+    """The recipe of a language model of both directions."""
+
     tokenizer: dict[str, Any] = setting({"type": "elmo"}, "type elmo; options of its train()")
     model: dict[str, Any] = setting(
         {
@@ -66,12 +73,13 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
     items = "predictions"
     script = "train_bilm.py"
     recipe_class = BidirectionalLMRecipe
+    settings_class = BidirectionalLMSettings
 
     def is_for(self, model: Any) -> bool:
         """Return whether a model for pre-training has the head of this task."""
         return isinstance(model, BidirectionalLMHead)
 
-    def measures(self, recipe: BidirectionalLMRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: BidirectionalLMSettings) -> tuple[Measure, ...]:
         """Return the perplexities over the whole vocabulary, also after training with a sampled softmax."""
         return (
             Measure("perplexity", "perplexity per word, both directions' geometric mean", lower_is_better=True),
@@ -101,11 +109,13 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
             model.set_token_counts(torch.from_numpy(counts))
         return ShuffledBatches(len(rows), rows, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: BidirectionalLMRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], settings: BidirectionalLMSettings) -> Encoded:
         """Split the texts into rows of words."""
-        return Encoded(data, NumberedRows(model, processor, data, recipe.sequence_length))
+        return Encoded(data, NumberedRows(model, processor, data, settings.sequence_length))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: BidirectionalLMRecipe) -> dict[str, Any]:
+    def measure(
+        self, model: Any, processor: Any, encoded: Encoded, settings: BidirectionalLMSettings
+    ) -> dict[str, Any]:
         """Return the perplexities, and the settings that they depend on."""
         return measure_directions(model, encoded.inputs)
 

@@ -4,8 +4,8 @@
 import inspect
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.fingerprint import fingerprint_files
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
@@ -23,6 +24,7 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.blocks import BlockCollator, StreamBatches, token_stream
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _COUNTED_TEXTS = 10_000
 # The number of texts in the fingerprint of a stream that does not come from local files.
 _FINGERPRINTED_TEXTS = 1_000
+_LAYOUT = "stream: parallel streams with carried state; blocks: shuffled pieces of the stream; texts: one row per text"
 _MEASURES = (
     Measure("perplexity", "perplexity per token", True),
     Measure("perplexity_without_unk", "perplexity per token, unknown ones left out", True, "perplexity"),
@@ -60,14 +63,17 @@ _MEASURES = (
 
 
 @dataclass(kw_only=True)
-class CausalLMRecipe(TaskRecipe, TextsRecipe):
+class CausalLMSettings(Settings):
+    """The settings of a causal language model; one without a recipe, such as an n-gram, is measured text by text."""
+
+    layout: str = setting("texts", _LAYOUT, choices=("stream", "blocks", "texts"))
+
+
+@dataclass(kw_only=True)
+class CausalLMRecipe(CausalLMSettings, TaskRecipe, TextsRecipe):
     """The recipe of a causal language model."""
 
-    layout: str = setting(
-        "blocks",
-        "stream: parallel streams with carried state; blocks: shuffled pieces of the stream; texts: one row per text",
-        choices=("stream", "blocks", "texts"),
-    )
+    layout: str = setting("blocks", _LAYOUT, choices=("stream", "blocks", "texts"))
     sequence_length: int = setting(128, "tokens of a segment, a block, or the longest piece of a text", least=1)
     streaming: bool = setting(False, "read the training data while training, with layout blocks and max_steps")
     shuffle_buffer: int = setting(0, "rows of a streamed data set to shuffle among; a resumed run loses them", least=0)
@@ -93,8 +99,9 @@ class CausalLM(TextsTask[CausalLMRecipe]):
     items = "tokens"
     script = "train_causal_lm.py"
     recipe_class = CausalLMRecipe
+    settings_class = CausalLMSettings
 
-    def measures(self, recipe: CausalLMRecipe | None = None) -> tuple[Measure, ...]:
+    def measures(self, settings: CausalLMSettings | None = None) -> tuple[Measure, ...]:
         """Return what `evaluate_language_model` measures, whatever the recipe."""
         return _MEASURES
 
@@ -127,31 +134,20 @@ class CausalLM(TextsTask[CausalLMRecipe]):
         refuse_long_rows(model, recipe.sequence_length)
         return make_batches(processor, data, recipe, model)
 
-    def encode(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Any, settings: CausalLMSettings) -> Encoded:
         """Return the texts themselves; `evaluate_language_model` encodes them, a few thousand at a time."""
         return Encoded(data, data)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: CausalLMRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: CausalLMSettings) -> dict[str, Any]:
         """Measure by `evaluate_language_model`: on one stream after layouts stream and blocks, else text by text."""
-        return evaluate_language_model(model, processor, encoded.inputs, stream=recipe.layout != "texts")
+        return evaluate_language_model(model, processor, encoded.inputs, stream=settings.layout != "texts")
 
     def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation":
         """Measure by perplexity, which must be finite."""
-        from hf_lecture_models.trainer.loop import Evaluation
-
         if not len(data):
             raise ValueError("validation_texts is empty; give None to measure nothing")
-        measure = partial(self._measure_finite, processor=processor, encoded=Encoded(data, data), recipe=recipe)
-        return Evaluation(measure, "perplexity", lower_is_better=True)
-
-    def _measure_finite(self, model: Any, **options: Any) -> dict[str, Any]:
-        measures = self.measure(model, **options)
-        if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
-            raise FloatingPointError(
-                "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) "
-                f"and lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
-            )
-        return measures
+        found = super().evaluation(model, processor, data, recipe)
+        return replace(found, measure=partial(_measure_finite, found.measure))
 
     def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:
         """Return a checksum of the texts.
@@ -167,15 +163,20 @@ class CausalLM(TextsTask[CausalLMRecipe]):
 
     def training_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
         """Turn off what training does not need: logits besides the loss, and the cache."""
-        options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        options: dict[str, Any] = {"logits_to_keep": 1} if trait(model, "loss_without_logits") else {}
         if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
             options["use_cache"] = False
         return {"forward_options": options}
 
-    def recipe_of(self, facts: Mapping[str, Any]) -> CausalLMRecipe:
-        """Return the recipe in the facts; models without a layout, such as n-grams, are measured text by text."""
-        recipe = {"layout": "texts"} | dict(facts.get("recipe") or {})
-        return super().recipe_of({"recipe": recipe})
+
+def _measure_finite(measure: Callable[[Any], dict[str, Any]], model: Any) -> dict[str, Any]:
+    measures = measure(model)
+    if measures["unk_token"] is None and measures["unknown"] and math.isinf(measures["perplexity"]):
+        raise FloatingPointError(
+            "the validation perplexity is infinite: the vocabulary is closed (the tokenizer has no unknown token) "
+            f"and lacks {measures['unknown']} words of the validation texts, whose probability is 0; set unk_token"
+        )
+    return measures
 
 
 def train_causal_lm(
@@ -215,7 +216,7 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any 
     stream, starts = token_stream(tokenizer, texts)
     if not len(stream):
         raise ValueError("there is no text to train on; check the training files and columns")
-    if getattr(model, "needs_token_counts", False):
+    if trait(model, "needs_token_counts"):
         _give_counts(model, stream, tokenizer.bos_token_id)
     if recipe.layout == "stream":
         return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
@@ -232,7 +233,7 @@ def _streamed_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model:
     """Return blocks of streamed texts; the first 10,000 texts are counted, since the rest is not known yet."""
     if recipe.layout != "blocks":
         raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
-    if getattr(model, "needs_token_counts", False):
+    if trait(model, "needs_token_counts"):
         first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
         _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
     return StreamedBlocks(texts, tokenizer, recipe)

@@ -23,11 +23,13 @@ from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.core.inputs import encode_inputs
-from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, TaskRecipe
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
 from hf_lecture_models.tasks.language_models.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.batches import Batch, Batches
 
 MASKING_SEED = 0
@@ -40,8 +42,8 @@ _MOST_LOGITS = 2**26
 
 
 @dataclass(kw_only=True)
-class MaskedLMRecipe(TaskRecipe, TextsRecipe):
-    """The recipe of a masked language model."""
+class MaskedLMSettings(Settings):
+    """The settings of a masked language model."""
 
     next_sentence: bool = setting(
         True, "rows are pairs, and the model learns whether the second text follows the first"
@@ -51,16 +53,27 @@ class MaskedLMRecipe(TaskRecipe, TextsRecipe):
     )
     sequence_length: int = setting(128, "tokens of the longest row, special ones included", least=1)
     mask_probability: float = setting(0.15, "share of the tokens of a row to predict", least=0)
-    tokenizer: dict[str, Any] = setting(
-        {"type": "wordpiece"},
-        f"type {TYPES}, all but wordpiece with template bert (or roberta, without token types); options of its train()",
-    )
-    model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.mask_probability <= 1:
             raise ValueError(f"recipe: mask_probability must be above 0 and at most 1, not {self.mask_probability}")
+
+    def auto_class(self) -> Any:
+        """Return the Auto class of models with, or without, a head for next sentences."""
+        return AutoModelForPreTraining if self.next_sentence else AutoModelForMaskedLM
+
+
+@dataclass(kw_only=True)
+class MaskedLMRecipe(MaskedLMSettings, TaskRecipe, TextsRecipe):
+    """The recipe of a masked language model."""
+
+    tokenizer: dict[str, Any] = setting(
+        {"type": "wordpiece"},
+        f"type {tokenizer_types()}, all but wordpiece with template bert (or roberta, without token types); options of "
+        "its train()",
+    )
+    model: dict[str, Any] = setting(SMALL_BERT, "model_type and the fields of its config")
 
     def effective_batch(self) -> str:
         """Return the rows and tokens of one optimizer step, and how many of these are predicted."""
@@ -85,29 +98,26 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
     items = "targets"
     script = "train_masked_lm.py"
     recipe_class = MaskedLMRecipe
+    settings_class = MaskedLMSettings
     line_form = LineForm(usual=5)
-
-    def auto_class_of(self, recipe: MaskedLMRecipe) -> Any:
-        """Return the Auto class of models with, or without, a head for next sentences."""
-        return AutoModelForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model predicts masked tokens, also together with next sentences."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
         return super().is_for(model) or (pretrained and learns_next_sentences(model))
 
-    def measures(self, recipe: MaskedLMRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: MaskedLMSettings) -> tuple[Measure, ...]:
         """Return the measures of masked tokens and, if there are pairs, of next sentences."""
         masked = (
             Measure("masked_perplexity", "perplexity per masked token", lower_is_better=True),
             Measure("masked_accuracy", "accuracy of masked tokens", lower_is_better=False),
         )
         pairs = Measure("next_sentence_accuracy", "accuracy of next sentences", lower_is_better=False)
-        return (*masked, pairs) if recipe.next_sentence else masked
+        return (*masked, pairs) if settings.next_sentence else masked
 
     def model(self, recipe: MaskedLMRecipe, processor: Any, data: Sequence[str]) -> Any:
         """Return the model; a checkpoint without one of the heads gets a new one."""
-        auto_class = self.auto_class_of(recipe)
+        auto_class = recipe.auto_class()
         if not recipe.from_pretrained:
             return make_model(auto_class, recipe.model, processor, recipe.seed)
         model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
@@ -122,22 +132,22 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
                 f"{type(model).__name__} "
                 + ("needs pairs" if learns_next_sentences(model) else "predicts no next sentences")
                 + f"; set next_sentence {str(not recipe.next_sentence).lower()}, or load the model by "
-                + self.auto_class_of(recipe).__name__
+                + recipe.auto_class().__name__
             )
         texts = _masked_texts(model, processor, data, recipe, "training")
         return MaskedBatches(texts, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: MaskedLMRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], settings: MaskedLMSettings) -> Encoded:
         """Cut the documents into rows with masked words; the model determines whether rows are pairs."""
-        recipe = _recipe_for(model, recipe)
-        return Encoded(data, _masked_texts(model, processor, data, recipe, "validation or test"))
+        settings = _settings_for(model, settings)
+        return Encoded(data, _masked_texts(model, processor, data, settings, "validation or test"))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: MaskedLMRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: MaskedLMSettings) -> dict[str, Any]:
         """Return the measures, on masks that are always the same."""
-        return measure_masked(model, encoded.inputs, recipe)
+        return measure_masked(model, encoded.inputs, settings)
 
     def predictions(
-        self, model: Any, processor: Any, data: Any, recipe: MaskedLMRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Any, settings: MaskedLMSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the most probable words for the first mask of each text, then for the next.
 
@@ -147,13 +157,14 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
         rows = data if isinstance(data, Rows) else Rows({"text": list(data)}, [("the texts", len(data))])
         return fill_masks(model, processor, rows, options)
 
-    def describe(self, model: Any, recipe: MaskedLMRecipe, data: Any = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: MaskedLMSettings, data: Any = None) -> dict[str, Any]:
         """Describe the task; the model determines whether there are pairs."""
-        return super().describe(model, _recipe_for(model, recipe), data)
+        own = _settings_for(model, settings)
+        return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__}
 
 
 @torch.no_grad()
-def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> dict[str, Any]:
+def measure_masked(model: Any, texts: MaskedTexts, settings: MaskedLMSettings) -> dict[str, Any]:
     """Measure a model on masked texts.
 
     Returns:
@@ -162,7 +173,7 @@ def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> di
         both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
     """
     generator = np.random.default_rng(MASKING_SEED)
-    size = max(1, _MOST_LOGITS // (recipe.sequence_length * model.config.vocab_size))
+    size = max(1, _MOST_LOGITS // (settings.sequence_length * model.config.vocab_size))
     with evaluation_mode(model):
         sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
         targets = 0
@@ -179,8 +190,8 @@ def measure_masked(model: Any, texts: MaskedTexts, recipe: MaskedLMRecipe) -> di
     if texts.next_sentence:
         measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
     return measured | {
-        "sequence_length": recipe.sequence_length,
-        "mask_probability": recipe.mask_probability,
+        "sequence_length": settings.sequence_length,
+        "mask_probability": settings.mask_probability,
         "masking_seed": MASKING_SEED,
     }
 
@@ -229,15 +240,17 @@ def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOption
     ]
 
 
-def _recipe_for(model: Any, recipe: MaskedLMRecipe) -> MaskedLMRecipe:
-    return replace(recipe, next_sentence=learns_next_sentences(model))
+def _settings_for(model: Any, settings: MaskedLMSettings) -> MaskedLMSettings:
+    return replace(settings, next_sentence=learns_next_sentences(model))
 
 
-def _masked_texts(model: Any, tokenizer: Any, data: Sequence[str], recipe: MaskedLMRecipe, part: str) -> MaskedTexts:
+def _masked_texts(
+    model: Any, tokenizer: Any, data: Sequence[str], settings: MaskedLMSettings, part: str
+) -> MaskedTexts:
     check_tokenizer(model, tokenizer)
-    refuse_long_rows(model, recipe.sequence_length)
-    documents = encode_documents(tokenizer, data, recipe.documents)
-    length, probability, next_sentence = recipe.sequence_length, recipe.mask_probability, recipe.next_sentence
+    refuse_long_rows(model, settings.sequence_length)
+    documents = encode_documents(tokenizer, data, settings.documents)
+    length, probability, next_sentence = settings.sequence_length, settings.mask_probability, settings.next_sentence
     try:
         return MaskedTexts(documents, tokenizer, length, probability, next_sentence)
     except ValueError as error:

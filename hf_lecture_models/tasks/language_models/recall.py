@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -25,8 +26,10 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.language_models.blocks import make_labels
 from hf_lecture_models.tasks.language_models.recall_rows import RecallRowsRecipe, check_recall, read_recall
 from hf_lecture_models.tasks.translation.translate import pad_rows
@@ -51,10 +54,22 @@ class RecallText(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class SyntheticRecallRecipe(TaskRecipe, RecallRowsRecipe):
-    """The recipe of a language model that learns synthetic recall; its data are drawn, or have `text` and `answers`."""
+class RecallSettings(Settings):
+    """The settings of a language model that learns synthetic recall."""
+
+    saved = ("masked",)
 
     masked: bool = setting(False, "train a masked language model, which reads both sides of an answer")
+
+    def auto_class(self) -> Any:
+        """Return the Auto class of masked or of causal language models."""
+        return AutoModelForMaskedLM if self.masked else AutoModelForCausalLM
+
+
+@dataclass(kw_only=True)
+class SyntheticRecallRecipe(RecallSettings, TaskRecipe, RecallRowsRecipe):
+    """The recipe of a language model that learns synthetic recall; its data are drawn, or have `text` and `answers`."""
+
     batch_size: int = setting(64, "texts per optimizer step", least=1)
     epochs: float = setting(2.0, "passes over the training data", least=0)
     learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
@@ -77,6 +92,18 @@ class SyntheticRecallRecipe(TaskRecipe, RecallRowsRecipe):
             self.data = {"name": f"texts drawn for {self.texts}"} | self.data
 
 
+class RecallLines(LineForm):
+    """Lines of a text whose next word is asked for, or the words at places of it."""
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Check that a row has words, and places of them if it names any."""
+        check_recall(fields, fields.get("answers") is not None)
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the place and the text that it belongs to."""
+        return f"word {prediction['place']} of: {fields['text']}"
+
+
 class SyntheticRecall(Task[SyntheticRecallRecipe]):
     """The task of predicting the answers in texts; its data are `Rows` of `text` and `answers`.
 
@@ -90,17 +117,14 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     items = "answers"
     script = "train_recall.py"
     recipe_class: ClassVar[type[SyntheticRecallRecipe]] = SyntheticRecallRecipe
-    line_form = LineForm("texts whose next word is asked for", optional=("answers",))
-
-    def auto_class_of(self, recipe: SyntheticRecallRecipe) -> Any:
-        """Return the Auto class of masked or of causal language models."""
-        return AutoModelForMaskedLM if recipe.masked else AutoModelForCausalLM
+    settings_class = RecallSettings
+    line_form = RecallLines("texts whose next word is asked for", optional=("answers",))
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model was trained for this task: it is a language model like any other."""
         return task_file_of(model.config).get("name") == self.name
 
-    def measures(self, recipe: SyntheticRecallRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: RecallSettings) -> tuple[Measure, ...]:
         """Return the accuracy of answers, and of texts."""
         return (
             Measure("accuracy", "accuracy of answers", lower_is_better=False),
@@ -117,7 +141,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
 
     def model(self, recipe: SyntheticRecallRecipe, processor: Any, data: Rows) -> Any:
         """Return the language model; a checkpoint must have all of its weights."""
-        auto_class = self.auto_class_of(recipe)
+        auto_class = recipe.auto_class()
         if not recipe.from_pretrained:
             return make_model(auto_class, recipe.model, processor, recipe.seed)
         model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
@@ -134,11 +158,11 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     def training_options(self, model: Any, recipe: SyntheticRecallRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
         options: dict[str, Any] = {} if recipe.masked else {"use_cache": False}
-        if getattr(model, "loss_without_logits", False) and not recipe.masked:
+        if trait(model, "loss_without_logits") and not recipe.masked:
             options["logits_to_keep"] = 1
         return {"forward_options": options}
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: SyntheticRecallRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: RecallSettings) -> Encoded:
         """Encode the texts; without answers, the word after each text is the one to predict.
 
         Raises:
@@ -146,7 +170,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
                 word; it does not know an answer; or a text is too long for the model.
         """
         check_tokenizer(model, processor)
-        texts = encode_recall(processor, data, recipe.masked)
+        texts = encode_recall(processor, data, settings.masked)
         longest, limit = max(range(len(texts)), key=lambda row: len(texts[row].ids)), input_limit(model)
         if limit is not None and len(texts[longest].ids) > limit:
             raise ValueError(
@@ -170,7 +194,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
 
         return predict_by_length(model, encoded.inputs, predict_batch, batch_size, lambda text: len(text.ids))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: SyntheticRecallRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: RecallSettings) -> dict[str, Any]:
         """Return the share of right answers and of texts with right answers alone, and the numbers of both."""
         right = self.right_answers(model, processor, encoded)
         answers = list(chain.from_iterable(right))
@@ -190,10 +214,10 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
         ]
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: SyntheticRecallRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: RecallSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the most probable words at the first place of each text, then at the next, with their places."""
-        encoded = self.encode(model, processor, data, recipe)
+        encoded = self.encode(model, processor, data, settings)
         names = processor.convert_ids_to_tokens(range(model.config.vocab_size))
         return [
             [
@@ -206,28 +230,15 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
             )
         ]
 
-    def settings(self, recipe: SyntheticRecallRecipe, data: Any = None) -> dict[str, Any]:
-        """Return how the model reads a text."""
-        return {"masked": recipe.masked}
+    def describe(self, model: Any, settings: RecallSettings, data: Any = None) -> dict[str, Any]:
+        """Describe the task; Auto class and pipeline are those of masked or of causal language models."""
+        tag = "fill-mask" if settings.masked else self.pipeline_tag
+        own = {"auto_class": settings.auto_class().__name__, "pipeline_tag": tag}
+        return super().describe(model, settings, data) | own
 
-    def describe(self, model: Any, recipe: SyntheticRecallRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task; the pipeline is that of masked or of causal language models."""
-        described = super().describe(model, recipe, data)
-        return described | {"pipeline_tag": "fill-mask"} if recipe.masked else described
-
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Check that a row has words, and places of them if it names any."""
-        check_recall(fields, fields.get("answers") is not None)
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the place and the text that it belongs to."""
-        return f"word {prediction['place']} of: {fields['text']}"
-
-    def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: SyntheticRecallRecipe, folder: Path
-    ) -> Path:
+    def write_predictions(self, model: Any, processor: Any, data: Rows, settings: RecallSettings, folder: Path) -> Path:
         """Write lines {"idx", "answers"}: the number of a row, and the predicted words at its places."""
-        found = self.predictions(model, processor, data, recipe, PredictionOptions())
+        found = self.predictions(model, processor, data, settings, PredictionOptions())
         lines = [{"idx": row, "answers": [word["label"] for word in own]} for row, own in enumerate(found)]
         return write_file(folder / "predictions.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 

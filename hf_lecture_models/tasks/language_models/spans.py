@@ -15,17 +15,19 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import SMALL_TRANSFORMER, load_tokenizer
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
 from hf_lecture_models.tasks.language_models.span_batches import CorruptedTexts, SpanBatches, SpanNoise, collate_pairs
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
-from hf_lecture_models.tasks.translation.task import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.translation.translate import start_of
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.sentinels import add_sentinels
 from hf_lecture_models.tokenization.templates import Template
 from hf_lecture_models.trainer.batches import Batches
@@ -39,8 +41,8 @@ _MOST_LOGITS = 2**26
 
 
 @dataclass(kw_only=True)
-class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
-    """The recipe of an encoder-decoder that writes the spans left out of a text."""
+class SpanSettings(Settings):
+    """The settings of an encoder-decoder that writes the spans left out of a text."""
 
     documents: str = setting(
         "blank_lines", "; ".join(f"{name}: {rule}" for name, rule in RULES.items()), choices=tuple(RULES)
@@ -48,14 +50,6 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
     sequence_length: int = setting(128, "tokens of the longest source, sentinels and end of text included", least=1)
     noise_density: float = setting(0.15, "share of the tokens of a text that are left out", least=0)
     mean_span_length: float = setting(3.0, "tokens that are left out together, on average", least=1)
-    sentinels: int = setting(100, "sentinels of a new tokenizer, as many as a text may have spans", least=1)
-    tokenizer: dict[str, Any] = setting(
-        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, f"type {TYPES}; options of its train()"
-    )
-    model: dict[str, Any] = setting(
-        {**SMALL_TRANSFORMER, "position_encoding": "relative_buckets", "norm_position": "pre"},
-        "model_type and the fields of its config",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +60,20 @@ class SpanCorruptionRecipe(TaskRecipe, TextsRecipe):
     def noise(self) -> SpanNoise:
         """The share of tokens to leave out, and the mean length of spans."""
         return SpanNoise(self.noise_density, self.mean_span_length)
+
+
+@dataclass(kw_only=True)
+class SpanCorruptionRecipe(SpanSettings, TaskRecipe, TextsRecipe):
+    """The recipe of an encoder-decoder that writes the spans left out of a text."""
+
+    sentinels: int = setting(100, "sentinels of a new tokenizer, as many as a text may have spans", least=1)
+    tokenizer: dict[str, Any] = setting(
+        {"type": "bpe", "form": "bytes", "vocab_size": 8000}, f"type {tokenizer_types()}; options of its train()"
+    )
+    model: dict[str, Any] = setting(
+        {**SMALL_TRANSFORMER, "position_encoding": "relative_buckets", "norm_position": "pre"},
+        "model_type and the fields of its config",
+    )
 
     def effective_batch(self) -> str:
         """Return the rows and tokens of one optimizer step, and how many of a text are left out."""
@@ -89,8 +97,9 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
     items = "tokens"
     script = "train_span_corruption.py"
     recipe_class = SpanCorruptionRecipe
+    settings_class = SpanSettings
 
-    def measures(self, recipe: SpanCorruptionRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: SpanSettings) -> tuple[Measure, ...]:
         """Return the measures of the tokens left out, each given all before it, without sentinels and ends of text."""
         return (
             Measure("span_perplexity", "perplexity per token left out", lower_is_better=True),
@@ -110,7 +119,7 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
     def model(self, recipe: SpanCorruptionRecipe, processor: Any, data: Sequence[str]) -> Any:
         """The encoder-decoder."""
         model = make_encoder_decoder(recipe, processor)
-        if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
+        if trait(model, "decoder_start_token_id") is None:  # as in transformers' T5Config
             model.config.decoder_start_token_id = processor.pad_token_id
             model.generation_config.decoder_start_token_id = processor.pad_token_id
         return model
@@ -127,24 +136,20 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
 
     def training_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
-        spared = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        spared = {"logits_to_keep": 1} if trait(model, "loss_without_logits") else {}
         return {"forward_options": {"use_cache": False, **spared}}
 
-    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: SpanCorruptionRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], settings: SpanSettings) -> Encoded:
         """Cut the documents into texts, and leave spans out of them."""
-        return Encoded(data, _corrupted_texts(model, processor, data, recipe, "validation or test"))
+        return Encoded(data, _corrupted_texts(model, processor, data, settings, "validation or test"))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: SpanSettings) -> dict[str, Any]:
         """Return the measures, on spans that are always the same."""
-        return measure_spans(model, processor, encoded.inputs, recipe)
-
-    def describe(self, model: Any, recipe: SpanCorruptionRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which the Hub has no name."""
-        return super().describe(model, recipe, data) | {"pipeline_tag": None}
+        return measure_spans(model, processor, encoded.inputs, settings)
 
 
 @torch.no_grad()
-def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
+def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, settings: SpanSettings) -> dict[str, Any]:
     """Measure a model on corrupted texts.
 
     Returns:
@@ -171,24 +176,24 @@ def measure_spans(model: Any, tokenizer: Any, texts: CorruptedTexts, recipe: Spa
         "span_perplexity": perplexity(nats / tokens),
         "span_accuracy": right / tokens,
         "targets": int(tokens),
-        "sequence_length": recipe.sequence_length,
-        "noise_density": recipe.noise_density,
-        "mean_span_length": recipe.mean_span_length,
+        "sequence_length": settings.sequence_length,
+        "noise_density": settings.noise_density,
+        "mean_span_length": settings.mean_span_length,
         "noise_seed": NOISE_SEED,
     }
 
 
 def _corrupted_texts(
-    model: Any, tokenizer: Any, data: Sequence[str], recipe: SpanCorruptionRecipe, part: str
+    model: Any, tokenizer: Any, data: Sequence[str], settings: SpanSettings, part: str
 ) -> CorruptedTexts:
     check_tokenizer(model, tokenizer)
-    if recipe.sequence_length > (longest := longest_input(model, tokenizer)):
+    if settings.sequence_length > (longest := longest_input(model, tokenizer)):
         raise ValueError(
-            f"sequence_length {recipe.sequence_length} is more than the model's longest input, {longest} tokens; "
+            f"sequence_length {settings.sequence_length} is more than the model's longest input, {longest} tokens; "
             "make it smaller"
         )
-    documents = encode_documents(tokenizer, data, recipe.documents)
+    documents = encode_documents(tokenizer, data, settings.documents)
     try:
-        return CorruptedTexts(documents, tokenizer, recipe.sequence_length, recipe.noise)
+        return CorruptedTexts(documents, tokenizer, settings.sequence_length, settings.noise)
     except ValueError as error:
         raise ValueError(f"{part} data: {error}") from error

@@ -5,11 +5,9 @@ import math
 import sys
 from typing import Any
 
-from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.tasks.core.factories import tokenizer_for
 from hf_lecture_models.tasks.core.task import RecipeType, Task
-from hf_lecture_models.tokenization.corpus import read_training_lines
 
 
 class TextsTask(Task[RecipeType]):
@@ -18,10 +16,6 @@ class TextsTask(Task[RecipeType]):
     def read(self, recipe: Any, part: str) -> Any:
         """Return a list of texts; None if the recipe names none for the part."""
         return read_part_texts(recipe, part)
-
-    def read_file(self, path: str, recipe: RecipeType) -> Any:
-        """Return the texts of one file; a file of an unknown kind holds a text in each line."""
-        return super().read_file(path, recipe) if is_table(path) else list(read_training_lines(path))
 
     def processor(self, recipe: RecipeType, data: Any) -> Any:
         """Return the tokenizer of `from_pretrained`, or a new one for the texts."""

@@ -9,28 +9,32 @@ which texts hold no answer.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from transformers import AutoModelForQuestionAnswering
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
-from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.runs import best_validation, is_main_process
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import make_head
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
-from hf_lecture_models.tasks.metrics import compute_all
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings, store_settings
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.tasks.question_answering.measures import squad
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.question_answering.spans import (
     Window,
@@ -41,10 +45,7 @@ from hf_lecture_models.tasks.question_answering.spans import (
     log_softmax,
 )
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 32
 # Fields of `AnswerSettings` that recipes do not have; they are options of transformers 4.
@@ -52,14 +53,9 @@ _OF_PIPELINES = ("align_to_words", "by_window")
 
 
 @dataclass(kw_only=True)
-class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a question-answering model; its data have SQuAD's columns (see `read_questions`)."""
+class QuestionSettings(Settings):
+    """The settings of a question-answering model; `task.json` holds them as `AnswerSettings`, with its names."""
 
-    task: str | None = setting(
-        None,
-        "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
-        choices=benchmarks_of("question_answering"),
-    )
     max_length: int = setting(384, "tokens of a window, the model's longest input if that is less", least=1)
     doc_stride: int = setting(
         128,
@@ -77,6 +73,36 @@ class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
         "a question has no answer if the score of none is greater by more than this than that of the best one; 0: for "
         "the test data, predictions and the saved model, the threshold that is best on the validation data",
     )
+
+    @classmethod
+    def fields_of(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a `task.json` under their names here."""
+        names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
+        return super().fields_of({names.get(n, n): value for n, value in saved.items() if value is not False})
+
+    def to_save(self, data: Rows | None = None) -> dict[str, Any]:
+        """Return the fields of `AnswerSettings`; the threshold is None until it is measured, or set in the recipe."""
+        found = asdict(answer_settings(self, _may_be_none(data, self)))
+        return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
+
+    @classmethod
+    def measured(cls, measures: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the threshold for no answer with the best F1, if there were questions without an answer."""
+        found = measures.get("best_f1_thresh")
+        # The threshold is the score of an answered question; the margin keeps it answered after rounding errors.
+        threshold = None if found is None else found + 1e-5 * max(1.0, abs(found))
+        return {} if threshold is None else {"no_answer": True, "no_answer_threshold": threshold}
+
+
+@dataclass(kw_only=True)
+class QuestionAnsweringRecipe(QuestionSettings, HeadRecipe, BenchmarkRecipe):
+    """The recipe of a question-answering model; its data have SQuAD's columns (see `read_questions`)."""
+
+    task: str | None = setting(
+        None,
+        "a benchmark, whose data are those of the Hub where train_files and train_rows name none",
+        choices=benchmarks_of("question_answering"),
+    )
     model: dict[str, Any] = setting(
         SMALL_BERT,
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
@@ -88,6 +114,19 @@ class QuestionAnsweringRecipe(HeadRecipe, BenchmarkRecipe):
             self.version_2_with_negative = self.benchmark.has_unanswerable
 
 
+class QuestionLines(LineForm):
+    """Lines of a question and the text that may hold its answer."""
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError if the question or the context is empty."""
+        if empty := [name for name, text in fields.items() if not text.strip()]:
+            raise ValueError(f"{empty[0]} is empty")
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the question."""
+        return str(fields["question"])
+
+
 class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     """The task of finding answers in texts; its data are the `Rows` of `read_questions`."""
 
@@ -97,14 +136,15 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     items = "windows"
     script = "finetune_squad.py"
     recipe_class: ClassVar[type[QuestionAnsweringRecipe]] = QuestionAnsweringRecipe
-    line_form = LineForm(
+    settings_class = QuestionSettings
+    line_form = QuestionLines(
         'JSON objects {"question": ..., "context": ...}', {"question": str, "context": str}, needs_json=True
     )
 
-    def measures(self, recipe: QuestionAnsweringRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: QuestionSettings) -> tuple[Measure, ...]:
         """Return F1 and exact match; if texts may hold no answer, also those of the questions with and without one."""
         labels = {"f1": "F1", "exact_match": "exact match"}
-        if recipe.version_2_with_negative is not False:
+        if settings.version_2_with_negative is not False:
             labels |= {
                 "HasAns_f1": "F1 of questions with an answer",
                 "HasAns_exact": "exact match of questions with an answer",
@@ -162,44 +202,29 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             log_once(
                 f"{unread:,} of {len(cut):,} questions are learned as if without an answer: it fits into no window"
             )
-        collate = WindowCollator(windows, tokens, input_names(model), processor)
+        first, last = torch.tensor(tokens).unbind(1)
+        pad = partial(batch_windows, names=input_names(model), tokenizer=processor)
+        collate = RowCollator(windows, {"start_positions": first, "end_positions": last}, pad)
         return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: QuestionSettings) -> Encoded:
         """Cut each text into the windows that the model reads, each with its question."""
-        return Encoded(data, cut_questions(model, processor, data, recipe), data.columns.get("answers"))
+        return Encoded(data, cut_questions(model, processor, data, settings), data.columns.get("answers"))
 
-    def settings(self, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
-        """Return the fields of `AnswerSettings`; the threshold is None until it is measured or set in the recipe."""
-        found = asdict(answer_settings(recipe, _may_be_none(data, recipe)))
-        return {name: value for name, value in found.items() if name not in _OF_PIPELINES}
-
-    def finish(
-        self, result: "TrainingResult", model: Any, recipe: QuestionAnsweringRecipe, evaluation: "Evaluation | None"
-    ) -> "TrainingResult":
-        """Store the threshold that the validation of the kept weights found."""
-        record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
-        self.store_measured(result.folder, best_validation(record))
+    def train(self, model: Any, processor: Any, data: Any, validation_data: Any, recipe: Any, **options: Any) -> Any:
+        """Train as all tasks do; then store the threshold that the validation of the kept weights found."""
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if is_main_process():
+            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+            store_settings(result.folder, recipe.measured(best_validation(record)))
         return result
-
-    def measured_settings(self, measured: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the threshold for no answer with the best F1, if there were questions without an answer."""
-        found = measured.get("best_f1_thresh")
-        # The threshold is the score of an answered question; the margin keeps it answered after rounding errors.
-        threshold = None if found is None else found + 1e-5 * max(1.0, abs(found))
-        return {} if threshold is None else {"no_answer": True, "no_answer_threshold": threshold}
-
-    def recipe_fields(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the saved settings as fields of a recipe, under the recipe's names."""
-        names = {"no_answer": "version_2_with_negative", "no_answer_threshold": "null_score_diff_threshold"}
-        return super().recipe_fields({names.get(n, n): value for n, value in settings.items() if value is not False})
 
     def predict(
         self,
         model: Any,
         processor: Any,
         encoded: Encoded,
-        recipe: QuestionAnsweringRecipe,
+        settings: QuestionSettings,
         batch_size: int = _EVALUATION_BATCH,
     ) -> list[Prediction]:
         """Return the best answers to each question, over all of its windows."""
@@ -212,16 +237,16 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             return [tuple(own[:, : len(window)]) for own, window in zip(both, windows, strict=True)]
 
         scores = predict_by_length(model, list(chain.from_iterable(encoded.inputs)), predict_batch, batch_size)
-        settings, remaining = answer_settings(recipe, _may_be_none(encoded.data, recipe)), iter(scores)
+        answering, remaining = answer_settings(settings, _may_be_none(encoded.data, settings)), iter(scores)
         return [
-            find_prediction(windows, list(islice(remaining, len(windows))), text, settings)
+            find_prediction(windows, list(islice(remaining, len(windows))), text, answering)
             for windows, text in zip(encoded.inputs, encoded.data.columns["context"], strict=True)
         ]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: QuestionAnsweringRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: QuestionSettings) -> dict[str, Any]:
         """Return the measures, the thresholds of the best ones, and the numbers of questions and windows."""
-        may_be_none, threshold = _may_be_none(encoded.data, recipe), recipe.null_score_diff_threshold
-        found = self.predict(model, processor, encoded, recipe)
+        may_be_none, threshold = _may_be_none(encoded.data, settings), settings.null_score_diff_threshold
+        found = self.predict(model, processor, encoded, settings)
         predictions = [
             {
                 "text": text[one.best.start : one.best.end],
@@ -229,19 +254,21 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             }
             for text, one in zip(encoded.data.columns["context"], found, strict=True)
         ]
-        measured = compute_all("squad", predictions, [answers["text"] for answers in encoded.labels])
+        measured = squad(predictions, [answers["text"] for answers in encoded.labels])
         for name in ("best_f1_thresh", "best_exact_thresh"):
             if name in measured:
                 measured[name] += threshold
         return {**measured, "questions": len(encoded.data), "windows": sum(map(len, encoded.inputs))}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: QuestionSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the most probable answers to each question, pieces of its context; "" stands for no answer."""
         top_k = options.top_k or 1
-        recipe = replace(recipe, n_best_size=max(recipe.n_best_size, top_k))
-        found = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe, options.batch_size)
+        settings = replace(settings, n_best_size=max(settings.n_best_size, top_k))
+        found = self.predict(
+            model, processor, self.encode(model, processor, data, settings), settings, options.batch_size
+        )
         return [
             [
                 {"label": text[one.start : one.end], "score": score, "start": one.start, "end": one.end}
@@ -250,26 +277,17 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             for text, own in zip(data.texts("context"), found, strict=True)
         ]
 
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError if the question or the context is empty."""
-        if empty := [name for name, text in fields.items() if not text.strip()]:
-            raise ValueError(f"{empty[0]} is empty")
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the question."""
-        return str(fields["question"])
-
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: QuestionSettings, folder: Path
     ) -> Path:
         """Write `predictions.json`, the answers by the questions' ids, for SQuAD's own script.
 
         Two more files are `nbest_predictions.json`, the best answers with probabilities that sum to one, and, if texts
         may hold no answer, `null_odds.json`, the score of no answer minus that of the best answer.
         """
-        may_be_none = _may_be_none(data, recipe)
+        may_be_none = _may_be_none(data, settings)
         ids, texts = data.columns["id"], data.columns["context"]
-        predictions = self.predict(model, processor, self.encode(model, processor, data, recipe), recipe)
+        predictions = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
         found = dict(zip(ids, predictions, strict=True))
         contexts = dict(zip(ids, texts, strict=True))
         files: dict[str, dict[str, Any]] = {
@@ -282,12 +300,12 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             write_file(folder / f"{name}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         return folder
 
-    def describe(self, model: Any, recipe: QuestionAnsweringRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: QuestionSettings, data: Rows | None = None) -> dict[str, Any]:
         """Describe the task; add whether a question may be left without an answer."""
-        return super().describe(model, recipe, data) | {"no_answer": _may_be_none(data, recipe)}
+        return super().describe(model, settings, data) | {"no_answer": _may_be_none(data, settings)}
 
 
-def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> list[list[Window]]:
+def cut_questions(model: Any, tokenizer: Any, data: Rows, settings: QuestionSettings) -> list[list[Window]]:
     """Return the windows of each question.
 
     Raises:
@@ -297,58 +315,32 @@ def cut_questions(model: Any, tokenizer: Any, data: Rows, recipe: QuestionAnswer
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so windows of several lengths make no batch; set one")
-    if getattr(model, "text_template", None):
+    if trait(model, "text_template"):
         require_template(tokenizer, model.text_template)
-    length = min(recipe.max_length, longest_input(model, tokenizer))
+    length = min(settings.max_length, longest_input(model, tokenizer))
     columns = data.columns["question"], data.columns["context"]
-    return cut_windows(tokenizer, *columns, length, recipe.doc_stride, recipe.max_question_length)
+    return cut_windows(tokenizer, *columns, length, settings.doc_stride, settings.max_question_length)
 
 
-def answer_settings(recipe: QuestionAnsweringRecipe, may_be_none: bool) -> AnswerSettings:
+def answer_settings(settings: QuestionSettings, may_be_none: bool) -> AnswerSettings:
     """Return the recipe's settings; its default threshold, 0, means that none is set.
 
-    >>> answer_settings(QuestionAnsweringRecipe(max_answer_length=9), may_be_none=True).no_answer_threshold is None
+    >>> answer_settings(QuestionSettings(max_answer_length=9), may_be_none=True).no_answer_threshold is None
     True
     """
     return AnswerSettings(
-        max_length=recipe.max_length,
-        doc_stride=recipe.doc_stride,
-        max_question_length=recipe.max_question_length,
-        max_answer_length=recipe.max_answer_length,
-        n_best_size=recipe.n_best_size,
+        max_length=settings.max_length,
+        doc_stride=settings.doc_stride,
+        max_question_length=settings.max_question_length,
+        max_answer_length=settings.max_answer_length,
+        n_best_size=settings.n_best_size,
         no_answer=may_be_none,
-        no_answer_threshold=recipe.null_score_diff_threshold or None,
+        no_answer_threshold=settings.null_score_diff_threshold or None,
     )
 
 
-class WindowCollator:
-    """The collator of windows; each window is an item.
-
-    Args:
-        windows: the tokenizer's output for each window.
-        tokens: the first and the last token of each window's answer.
-        names: the names of the model's inputs.
-    """
-
-    def __init__(
-        self,
-        windows: Sequence[dict[str, np.ndarray]],
-        tokens: Sequence[tuple[int, int]],
-        names: set[str],
-        tokenizer: Any,
-    ) -> None:
-        self.windows, self.tokens, self.names, self.tokenizer = windows, torch.tensor(tokens), names, tokenizer
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the windows, padded on the right; empty places (-1) are left out, except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = batch_windows([self.windows[row] for row in real or [0]], self.names, self.tokenizer)
-        places = self.tokens[real] if real else torch.full((1, 2), NOT_COUNTED)
-        return Batch({**batch, "start_positions": places[:, 0], "end_positions": places[:, 1]}, len(real))
-
-
-def _may_be_none(data: Rows | None, recipe: QuestionAnsweringRecipe) -> bool:
-    return has_unanswerable(data) if recipe.version_2_with_negative is None else recipe.version_2_with_negative
+def _may_be_none(data: Rows | None, settings: QuestionSettings) -> bool:
+    return has_unanswerable(data) if settings.version_2_with_negative is None else settings.version_2_with_negative
 
 
 def _answer_places(windows: Sequence[Window], answers: dict[str, Any]) -> list[tuple[int, int]]:

@@ -25,7 +25,9 @@ from hf_lecture_models.models.graves import JointGaussianForSequencePrediction
 from hf_lecture_models.models.graves.configuration_graves import PointSequenceConfig
 from hf_lecture_models.models.graves.estimation_graves import estimate
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model
-from hf_lecture_models.tasks.core.task import Encoded, LineForm, Measure, PredictionOptions, Task, TaskRecipe
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.strokes.batches import AllPoints, PointBatches, collate_points
 from hf_lecture_models.tasks.strokes.rows import PointRowsRecipe, as_points, checked, fingerprint_points, read_points
 from hf_lecture_models.trainer.batches import Batches
@@ -35,14 +37,28 @@ _CONTINUED = 20
 
 
 @dataclass(kw_only=True)
-class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe):
+class PointSettings(Settings):
+    """The settings of a model of sequences of points."""
+
+    saved = ("temperature",)
+
+    seed: int = setting(0, "seed of the points that go on")
+    temperature: float = setting(1.0, "of continued sequences: 1 draws from the density itself", free=True)
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether the points are known to lie on a grid."""
+        return False
+
+
+@dataclass(kw_only=True)
+class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
     """The recipe of a model of sequences of points."""
 
     batch_size: int = setting(32, "sequences per optimizer step", least=1)
     epochs: float = setting(12.0, "passes over the training data", least=0)
     learning_rate: float = setting(5e-3, "learning rate after warm-up", least=0)
     tokenizer: dict[str, Any] = setting({}, "none: points have no tokenizer")
-    temperature: float = setting(1.0, "of continued sequences: 1 draws from the density itself", free=True)
     model: dict[str, Any] = setting(
         {"model_type": "lecture_graves", "hidden_size": 64},
         "model_type, lecture_graves or lecture_joint_gaussian, and the fields of its config; point_size is that of the "
@@ -55,6 +71,38 @@ class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe):
             raise ValueError("recipe: points have no tokenizer; leave tokenizer out")
         if self.is_drawn:
             self.data = {"name": "drawn spirals and waves"} | self.data
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether the points of a new model lie on a grid."""
+        return bool(self.model.get("quantization_step"))
+
+
+class PointLines(LineForm):
+    """Lines of the points of a sequence, as JSON."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Return the points of a line of JSON.
+
+        Raises:
+            ValueError: the line is not a list of points.
+        """
+        try:
+            return {"points": as_points(json.loads(text)).tolist()}
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{text[:60]!r} is no list of points such as [[3, 1, 0]]: {error}") from None
+
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Raise a ValueError if a row does not hold points."""
+        as_points(fields["points"])
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the points that were given."""
+        return {"points": np.asarray(row["points"]).tolist()}
+
+    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
+        """Return the points that go on, as JSON."""
+        return json.dumps([[round(number, 4) for number in point] for point in prediction["points"]])
 
 
 class SequencePrediction(Task[SequencePredictionRecipe]):
@@ -70,18 +118,19 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
     items = "points"
     script = "train_sequence_prediction.py"
     recipe_class: ClassVar[type[SequencePredictionRecipe]] = SequencePredictionRecipe
-    line_form = LineForm("lists of points to go on from, [[3, 1, 0], [4, 1, 1]]", {"points": list})
+    settings_class = PointSettings
+    line_form = PointLines("lists of points to go on from, [[3, 1, 0], [4, 1, 1]]", {"points": list})
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model predicts points: its Auto class gives models of any kind."""
         return isinstance(model, SequencePredictionHead)
 
-    def measures(self, recipe: SequencePredictionRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: PointSettings) -> tuple[Measure, ...]:
         """Return the nats of a point, and the bits of its code if the data are on a grid, those first."""
         nats = Measure("nats_per_point", "nats per point (scaled)", lower_is_better=True)
         bits = Measure("bits_per_point", "bits per point (on the grid)", lower_is_better=True)
         coordinates = Measure("nats_of_coordinates", "nats per point, without the pen", True, "nats_per_point")
-        first = (bits, nats) if recipe.model.get("quantization_step") else (nats, bits)
+        first = (bits, nats) if settings.has_grid else (nats, bits)
         return (*first, coordinates)
 
     def read(self, recipe: SequencePredictionRecipe, part: str) -> Rows | None:
@@ -124,7 +173,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
         """Turn off the cache."""
         return {"forward_options": {"use_cache": False}}
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: SequencePredictionRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: PointSettings) -> Encoded:
         """Return the sequences as tensors (points, numbers).
 
         Raises:
@@ -138,74 +187,36 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
             inputs.append(torch.from_numpy(points))
         return Encoded(data, inputs)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: SequencePredictionRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: PointSettings) -> dict[str, Any]:
         """Return the means over the points that count, and how many there are."""
         given = encoded.data.columns["given"]
         sums = _sums(model, list(zip(encoded.inputs, given, strict=True)))
         points = int(sums.pop("points"))
         found = {key: value / points for key, value in sums.items()}
-        first = self.measures(recipe)[0].key
-        ordered = {first: found[first]} if first in found else {}
+        first = "bits_per_point" if "bits_per_point" in found else "nats_per_point"
+        ordered = {first: found[first]}
         return {**ordered, **found, "points": points, "sequences": len(given)}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: SequencePredictionRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: PointSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Continue each sequence by `top_k` points, which are drawn by the recipe's seed and temperature."""
-        rows = checked(Rows(data.columns, data.sources, data.lines))
-        return [
-            [
-                {
-                    "points": model.generate_points(
-                        options.top_k or _CONTINUED, recipe.temperature, recipe.seed, own.unsqueeze(0).to(model.device)
-                    )[0].tolist()
-                }
-            ]
-            for own in self.encode(model, processor, rows, recipe).inputs
+        rows, count = checked(Rows(data.columns, data.sources, data.lines)), options.top_k or _CONTINUED
+        found = [
+            model.generate_points(count, settings.temperature, settings.seed, own.unsqueeze(0).to(model.device))
+            for own in self.encode(model, processor, rows, settings).inputs
         ]
+        return [[{"points": points[0].tolist()}] for points in found]
 
-    def read_line(self, text: str) -> dict[str, Any]:
-        """Return the points of a line of JSON.
-
-        Raises:
-            ValueError: the line is not a list of points.
-        """
-        try:
-            return {"points": as_points(json.loads(text)).tolist()}
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{text[:60]!r} is no list of points such as [[3, 1, 0]]: {error}") from None
-
-    def check_fields(self, fields: Mapping[str, Any]) -> None:
-        """Raise a ValueError if a row does not hold points."""
-        as_points(fields["points"])
-
-    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the points that were given."""
-        return {"points": np.asarray(row["points"]).tolist()}
-
-    def line_of(self, fields: Mapping[str, Any], prediction: Mapping[str, Any]) -> str:
-        """Return the points that go on, as JSON."""
-        return json.dumps([[round(number, 4) for number in point] for point in prediction["points"]])
-
-    def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: SequencePredictionRecipe, folder: Path
-    ) -> Path:
+    def write_predictions(self, model: Any, processor: Any, data: Rows, settings: PointSettings, folder: Path) -> Path:
         """Write lines of points, which go on from each sequence."""
-        found = self.predictions(model, processor, data, recipe, PredictionOptions())
+        found = self.predictions(model, processor, data, settings, PredictionOptions())
         lines = (f"{json.dumps(row[0]['points'])}\n" for row in found)
         return write_file(folder / "predictions.jsonl", "".join(lines))
 
     def fingerprint(self, recipe: SequencePredictionRecipe, part: str, data: Any) -> str:
         """Return a checksum of the sequences."""
         return fingerprint_points(data)
-
-    def describe(self, model: Any, recipe: SequencePredictionRecipe, data: Any = None) -> dict[str, Any]:
-        """Describe the task, for which neither the Hub has a name nor transformers a pipeline."""
-        return super().describe(model, recipe, data) | {"pipeline_tag": None}
-
-    def settings(self, recipe: SequencePredictionRecipe, data: Any = None) -> dict[str, Any]:
-        """Return the temperature of continued sequences."""
-        return {"temperature": recipe.temperature}
 
 
 class _Estimation:

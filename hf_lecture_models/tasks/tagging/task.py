@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 from transformers import AutoModelForTokenClassification
 
-from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
+from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import (
     checkpoint_classes,
     class_fields,
@@ -25,10 +26,13 @@ from hf_lecture_models.tasks.core.labels import (
     named_by_text,
     names_of_labels,
 )
+from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
-from hf_lecture_models.tasks.core.task import Encoded, HeadRecipe, LineForm, Measure, PredictionOptions, Task
-from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
+from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.measures import entities
 from hf_lecture_models.tasks.tagging.sentences import (
     OUTSIDE,
     UNREAD,
@@ -48,8 +52,10 @@ _NO_TAG = "_"
 
 
 @dataclass(kw_only=True)
-class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
-    """The recipe of a tagger; its data have the columns `tokens` and `tags`, a list of words and a tag for each."""
+class TaggingSettings(Settings, Benchmarked):
+    """The settings of a tagger."""
+
+    saved = ("max_length",)
 
     task: str | None = setting(
         None,
@@ -67,16 +73,34 @@ class TokenClassificationRecipe(HeadRecipe, BenchmarkRecipe):
     max_length: int | None = setting(
         None, "tokens of an input, longer ones are cut; null: one that is too long for the model is an error", least=1
     )
-    model: dict[str, Any] = setting(
-        {"model_type": "lecture_recurrent", "bidirectional": True},
-        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.label_names = named_by_text("label_names", self.label_names)
         if self.benchmark is not None:
             self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
+
+
+@dataclass(kw_only=True)
+class TokenClassificationRecipe(TaggingSettings, HeadRecipe, BenchmarkRecipe):
+    """The recipe of a tagger; its data have the columns `tokens` and `tags`, a list of words and a tag for each."""
+
+    model: dict[str, Any] = setting(
+        {"model_type": "lecture_recurrent", "bidirectional": True},
+        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+
+
+class SentenceLines(LineForm):
+    """Lines of a sentence, with blanks between the words."""
+
+    def is_blank(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether a sentence has no word."""
+        return not fields["text"].strip()
+
+    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the words of a sentence as one text."""
+        return {"text": " ".join(row["tokens"])}
 
 
 class TokenClassification(Task[TokenClassificationRecipe]):
@@ -88,12 +112,13 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     items = "tags"
     script = "finetune_tagging.py"
     recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
-    line_form = LineForm("sentences, with blanks between the words", usual=0)
+    settings_class = TaggingSettings
+    line_form = SentenceLines("sentences, with blanks between the words", usual=0)
 
-    def measures(self, recipe: TokenClassificationRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: TaggingSettings) -> tuple[Measure, ...]:
         """Return the accuracy of tags; for entities F1, precision and recall come first."""
         accuracy = Measure("accuracy", "accuracy of tags", lower_is_better=False)
-        if recipe.scheme == PLAIN:
+        if settings.scheme == PLAIN:
             return (accuracy,)
         keys = {"f1": "F1 of entities", "precision": "precision of entities", "recall": "recall of entities"}
         return (*(Measure(key, label, lower_is_better=False) for key, label in keys.items()), accuracy)
@@ -143,17 +168,17 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         collate = SentenceCollator([sentence.inputs for sentence in sentences], labels, processor)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: TaggingSettings) -> Encoded:
         """Tokenize the sentences, and convert their tags, if they have any, to the model's names for them.
 
         Raises:
             ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, although
                 the recipe says that all are.
         """
-        if recipe.scheme == ENTITIES and "tags" in data.columns:
+        if settings.scheme == ENTITIES and "tags" in data.columns:
             _refuse_other_tags(classes_of(model.config), "the model")
-        sentences = encode_sentences(model, processor, data, recipe.max_length)
-        return Encoded(data, sentences, read_tags(model.config, data, recipe) if "tags" in data.columns else None)
+        sentences = encode_sentences(model, processor, data, settings.max_length)
+        return Encoded(data, sentences, read_tags(model.config, data, settings) if "tags" in data.columns else None)
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
@@ -161,9 +186,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """Return the id of each word's most probable tag, and its probability; `UNREAD` for a word without tokens."""
         return predict_words(model, processor, encoded.inputs, batch_size)
 
-    def measure(
-        self, model: Any, processor: Any, encoded: Encoded, recipe: TokenClassificationRecipe
-    ) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TaggingSettings) -> dict[str, Any]:
         """Return the measures, and the numbers of words and sentences.
 
         Words that `max_length` cuts off count as a wrong tag or, for entities, as O.
@@ -172,14 +195,14 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
         right = [ids[tag] for row in encoded.labels for tag in row]
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
-        if recipe.scheme == ENTITIES:
+        if settings.scheme == ENTITIES:
             predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
-            measured = compute_all("entities", predicted, encoded.labels) | measured
+            measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
 
     def predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, options: PredictionOptions
+        self, model: Any, processor: Any, data: Rows, settings: TaggingSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
         """Return the words of each row with their tags, None for a word without tokens; or the row's entities.
 
@@ -188,7 +211,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """
         sentences = data.columns.get("tokens") or [split_words(text) for text in data.texts("text")]
         texts = data.columns.get("text") or [" ".join(words) for words in sentences]
-        encoded = self.encode(model, processor, Rows({"tokens": sentences}, data.sources, data.lines), recipe)
+        encoded = self.encode(model, processor, Rows({"tokens": sentences}, data.sources, data.lines), settings)
         names = {UNREAD: None, **dict(enumerate(classes_of(model.config)))}
         found: list[list[dict[str, Any]]] = []
         for text, words, tags in zip(
@@ -201,23 +224,15 @@ class TokenClassification(Task[TokenClassificationRecipe]):
                 found.append([{"word": word, "label": label} for word, label in zip(words, labels, strict=True)])
         return found
 
-    def is_blank(self, fields: Mapping[str, Any]) -> bool:
-        """Return whether a sentence has no word."""
-        return not fields["text"].strip()
-
-    def shown(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the words of a sentence as one text."""
-        return {"text": " ".join(row["tokens"])}
-
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TokenClassificationRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: TaggingSettings, folder: Path
     ) -> Path:
         """Write `predictions.conll`: a word and its tag on each line, and an empty line after each sentence.
 
         Words that `max_length` cuts off get the tag O for entities, else `_` for no tag.
         """
-        names, unread = classes_of(model.config), OUTSIDE if recipe.scheme == ENTITIES else _NO_TAG
-        found = self.predict(model, processor, self.encode(model, processor, data, recipe))
+        names, unread = classes_of(model.config), OUTSIDE if settings.scheme == ENTITIES else _NO_TAG
+        found = self.predict(model, processor, self.encode(model, processor, data, settings))
         with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8", newline="\n") as file:
             for words, tags in zip(data.columns["tokens"], found, strict=True):
                 named = (unread if tag == UNREAD else names[tag] for tag, _ in tags)
@@ -225,9 +240,12 @@ class TokenClassification(Task[TokenClassificationRecipe]):
                 file.write("\n")
         return folder / "predictions.conll"
 
-    def describe(self, model: Any, recipe: TokenClassificationRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: TaggingSettings, data: Rows | None = None) -> dict[str, Any]:
         """Describe the task; add the tags and their scheme."""
-        return super().describe(model, recipe, data) | {"classes": classes_of(model.config), "scheme": recipe.scheme}
+        return super().describe(model, settings, data) | {
+            "classes": classes_of(model.config),
+            "scheme": settings.scheme,
+        }
 
 
 def _checked(rows: Rows) -> Rows:
@@ -273,7 +291,7 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
     if recipe.scheme == ENTITIES:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):
-        log_once(f"all tags are parts of entities; --scheme {ENTITIES} measures entities in place of words")
+        log_once(f"all tags are parts of entities; `scheme` {ENTITIES} measures entities in place of words")
     is_known = recipe.benchmark is not None and recipe.benchmark.classes
     return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
 
@@ -283,7 +301,7 @@ def _refuse_other_tags(names: Sequence[str], source: str) -> None:
         if not is_entity_tag(name):
             raise ValueError(
                 f"{source}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; "
-                f"--scheme {PLAIN} is for other tags, --label_names.{name} NAME renames one"
+                f"`scheme` {PLAIN} is for other tags, `label_names.{name}` renames one"
             )
 
 
@@ -296,7 +314,7 @@ def is_entity_tag(name: str) -> bool:
     return name == OUTSIDE or (name[:2] in ("B-", "I-", "E-", "S-") and len(name) > 2)
 
 
-def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> list[list[str]]:
+def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[str]]:
     """Return the tags of each sentence, by the model's names for them.
 
     Raises:
@@ -305,13 +323,13 @@ def read_tags(config: Any, data: Rows, recipe: TokenClassificationRecipe) -> lis
     ids = _ids_by_name(config)
     found = []
     for index, tags in enumerate(data.columns["tags"]):
-        names = [recipe.label_names.get(tag, tag) for tag in tags]
+        names = [settings.label_names.get(tag, tag) for tag in tags]
         for place, name in enumerate(names):
             if name not in ids:
                 word = data.columns["tokens"][index][place]
                 raise ValueError(
                     f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
-                    f"{', '.join(classes_of(config))}; --label_names.{name} NAME says which one it is"
+                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is"
                 )
         found.append(names)
     return found
@@ -332,6 +350,6 @@ def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) ->
     if len(own) == len(names):
         raise ValueError(
             f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
-            "--label_names.TAG NAME gives a tag of the data the checkpoint's name"
+            "`label_names.TAG` gives a tag of the data the checkpoint's name"
         )
     return names

@@ -11,21 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.tasks.core.factories import (
-    field_names,
-    load_checkpoint,
-    load_tokenizer,
-    log_once,
-    make_model,
-    make_tokenizer,
-    without_sampling,
-)
+from hf_lecture_models.io.runs import is_main_process
+from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
+from hf_lecture_models.tasks.core.factories import load_tokenizer
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation.batches import BatchesByTokens, PairCollator
@@ -40,21 +36,34 @@ from hf_lecture_models.tasks.translation.translate import (
     translate_encoded,
 )
 from hf_lecture_models.tokenization.pairs import TARGET_FOLDER, TokenizerPair, with_target_tokenizer
-from hf_lecture_models.tokenization.registry import TYPES
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.averaging import keep_average
 from hf_lecture_models.trainer.batches import Batches
 
 if TYPE_CHECKING:
-    from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+    from hf_lecture_models.trainer.loop import Evaluation
 
 GRAMMAR = "french_english"
 _EVALUATION_BATCH = 32
-_LONGEST = 256
-"""The most tokens of a translation, unless a call or the model has a lower limit."""
 
 
 @dataclass(kw_only=True)
-class TranslationRecipe(TaskRecipe, PairsRecipe):
+class TranslationSettings(Settings):
+    """The settings of a translator."""
+
+    saved = ("max_length",)
+
+    max_length: int | None = setting(
+        None,
+        "longer pairs are not learned, longer sources are cut; null: what the model cannot read is an error",
+        least=2,
+    )
+    num_beams: int = setting(4, "beams on test data, and of the saved model where a call says nothing", least=1)
+    length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
+
+
+@dataclass(kw_only=True)
+class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
     """The recipe of a translation model; its data have the columns `source` and `target`."""
 
     task: str | None = setting(
@@ -70,13 +79,6 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
         least=0,
     )
     label_smoothing: float = setting(0.1, "share of the target probability that all tokens have alike", least=0)
-    max_length: int | None = setting(
-        None,
-        "longer pairs are not learned, longer sources are cut; null: what the model cannot read is an error",
-        least=2,
-    )
-    num_beams: int = setting(4, "beams on test data, and of the saved model where a call says nothing", least=1)
-    length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
     validation_beams: int = setting(1, "beams on validation data; 1: greedy search", least=1)
     average_checkpoints: int = setting(
         0, "at the end also try the mean of the weights of the newest so many checkpoints; 0: do not", least=0
@@ -84,8 +86,8 @@ class TranslationRecipe(TaskRecipe, PairsRecipe):
     joint_vocabulary: bool = setting(True, "one vocabulary for both languages; false: one for each, of equal size")
     tokenizer: dict[str, Any] = setting(
         {"type": "bpe", "form": "bytes", "vocab_size": 8000},
-        f"type {TYPES}; options of its train(); sampling: 0.2 draws other segmentations of the type unigram in each "
-        "epoch, P(x)^0.2",
+        f"type {tokenizer_types()}; options of its train(); sampling: 0.2 draws other segmentations of the type "
+        "unigram in each epoch, P(x)^0.2",
     )
     model: dict[str, Any] = setting(
         {
@@ -130,8 +132,9 @@ class Translation(Task[TranslationRecipe]):
     items = "tokens"
     script = "train_translation.py"
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
+    settings_class: ClassVar[type[TranslationSettings]] = TranslationSettings
 
-    def measures(self, recipe: TranslationRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: TranslationSettings) -> tuple[Measure, ...]:
         """Return BLEU and chrF."""
         return Measure("bleu", "BLEU", lower_is_better=False), Measure("chrf", "chrF", lower_is_better=False)
 
@@ -190,12 +193,12 @@ class Translation(Task[TranslationRecipe]):
 
     def training_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
-        spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
+        spared = not recipe.label_smoothing and trait(model, "loss_without_logits")
         return {"forward_options": {"use_cache": False, **({"logits_to_keep": 1} if spared else {})}}
 
-    def encode(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Encoded:
         """Tokenize the sources."""
-        inputs = encode_sources(model, processor, data.columns["source"], recipe.max_length, data.where)
+        inputs = encode_sources(model, processor, data.columns["source"], settings.max_length, data.where)
         return Encoded(data, inputs, data.columns.get("target"))
 
     def predict(
@@ -203,7 +206,7 @@ class Translation(Task[TranslationRecipe]):
         model: Any,
         processor: Any,
         encoded: Encoded,
-        recipe: Any,
+        settings: Any,
         batch_size: int = _EVALUATION_BATCH,
         **options: Any,
     ) -> list[list[Translated]]:
@@ -212,47 +215,49 @@ class Translation(Task[TranslationRecipe]):
         Args:
             options: options of `model.generate`; they replace the recipe's `num_beams` and `length_penalty`.
         """
-        search = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty}
+        search = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty}
         # Without `max_new_tokens`, the limit of an output follows from each source.
         return translate_encoded(
             model, processor, encoded.inputs, batch_size, **{"max_new_tokens": None, **search, **options}
         )
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: TranslationRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TranslationSettings) -> dict[str, Any]:
         """Return BLEU, where it is defined, and chrF of the detokenized translations, their signatures, the search."""
-        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
-        decoding = {"num_beams": recipe.num_beams, "length_penalty": recipe.length_penalty, "pairs": len(texts)}
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
+        decoding = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty, "pairs": len(texts)}
         found = bleu_and_chrf(texts, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
-    def defined_measures(self, encoded: Encoded, recipe: TranslationRecipe) -> tuple[Measure, ...]:
-        """Return the measures without BLEU if no reference has four words."""
-        return tuple(one for one in self.measures(recipe) if one.key != "bleu" or is_bleu_defined(encoded.labels))
-
     def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
-        """Measure with as many beams as the recipe says for validation data."""
-        return super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        """Measure with the recipe's beams for validation data, by chrF if BLEU is not defined."""
+        found = super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        no_bleu = found.metric == "bleu" and not is_bleu_defined(data.columns["target"])
+        return replace(found, metric="chrf") if no_bleu else found
 
-    def finish(
-        self, result: "TrainingResult", model: Any, recipe: TranslationRecipe, evaluation: "Evaluation | None"
-    ) -> "TrainingResult":
-        """Keep the mean of the newest checkpoints, if it is the best, or if nothing is measured."""
-        if not recipe.average_checkpoints or result.stopped.startswith("SIG"):
+    def train(self, model: Any, processor: Any, data: Any, validation_data: Any, recipe: Any, **options: Any) -> Any:
+        """Train as all tasks do; then keep the mean of the newest checkpoints if it is the best, or nothing measures.
+
+        Raises:
+            ValueError, FloatingPointError, OSError: as `Task.train`.
+        """
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if not recipe.average_checkpoints or result.stopped.startswith("SIG") or not is_main_process():
             return result
-        return keep_average(model, result, recipe.average_checkpoints, evaluation)
+        measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
+        return keep_average(model, result, recipe.average_checkpoints, measured)
 
     def write_predictions(
-        self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe, folder: Path
+        self, model: Any, processor: Any, data: Rows, settings: TranslationSettings, folder: Path
     ) -> Path:
         """Write `translations.txt`, a line for each source."""
-        encoded = self.encode(model, processor, data, recipe)
-        texts = [translations[0].text for translations in self.predict(model, processor, encoded, recipe)]
+        encoded = self.encode(model, processor, data, settings)
+        texts = [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
         lines = (f"{' '.join(text.splitlines())}\n" for text in texts)
         return write_file(folder / "translations.txt", "".join(lines))
 
-    def describe(self, model: Any, recipe: TranslationRecipe, data: Rows | None = None) -> dict[str, Any]:
+    def describe(self, model: Any, settings: TranslationSettings, data: Rows | None = None) -> dict[str, Any]:
         """Add sacrebleu's signatures."""
-        return super().describe(model, recipe, data) | {"signatures": signatures()}
+        return super().describe(model, settings, data) | {"signatures": signatures()}
 
 
 def search_of(model: Any) -> dict[str, Any]:
@@ -268,30 +273,6 @@ def search_of(model: Any) -> dict[str, Any]:
     return {"num_beams": decoding.num_beams or 1, "length_penalty": length_penalty}
 
 
-def make_encoder_decoder(recipe: Any, processor: Any) -> Any:
-    """Return the recipe's checkpoint, or a new model; its `generate` stops at the longest target that it can write."""
-    if recipe.from_pretrained:
-        model, new = load_checkpoint(AutoModelForSeq2SeqLM, recipe.from_pretrained, recipe.seed)
-        if new:
-            log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-    else:
-        fields = special_fields(str(recipe.model.get("model_type")), processor) | recipe.model
-        model = make_model(AutoModelForSeq2SeqLM, fields, processor, recipe.seed)
-    decoding = model.generation_config
-    # The start token counts too. A call's own max_length or max_new_tokens replaces `max_length`.
-    decoding.max_length, decoding.max_new_tokens = min(_LONGEST + 1, longest_input(model, processor)), None
-    return model
-
-
-def new_tokenizer(options: Mapping[str, Any], texts: list[str]) -> Any:
-    """Return a new tokenizer for either side, without a start token: the model adds the decoder's."""
-    tokenizer = make_tokenizer(without_sampling(options) if "sampling" in options else options, texts)
-    if getattr(tokenizer, "template", None) is None:
-        tokenizer.add_bos_token, tokenizer.add_eos_token = False, True
-    tokenizer.padding_side = "right"
-    return tokenizer
-
-
 def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: list[str]) -> TokenizerPair:
     """Return two tokenizers of equal size, so that special tokens, which come last, have the same ids in both.
 
@@ -304,18 +285,6 @@ def _tokenizer_of_each(options: Mapping[str, Any], sources: list[str], targets: 
         if len(both[place]) > size:
             both[place] = new_tokenizer({**options, "vocab_size": size}, texts)
     return TokenizerPair(*both)
-
-
-def special_fields(model_type: str, processor: Any) -> dict[str, Any]:
-    """Return the fields of an encoder-decoder's configuration that follow from the tokenizer."""
-    names = field_names(CONFIG_MAPPING[model_type]) if model_type in CONFIG_MAPPING else []
-    start = processor.bos_token_id if processor.bos_token_id is not None else processor.pad_token_id
-    fields = {"decoder_start_token_id": start, "forced_eos_token_id": None, "is_encoder_decoder": True}
-    if isinstance(processor, TokenizerPair):
-        fields |= {"decoder_vocab_size": len(processor.target), "share_encoder_decoder_embeddings": False}
-    elif "share_encoder_decoder_embeddings" in names:
-        fields["decoder_vocab_size"] = len(processor)
-    return {name: value for name, value in fields.items() if name in names}
 
 
 def _encoded(
@@ -334,7 +303,7 @@ def _encoded(
         first = min(set(range(len(data))) - set(kept))
         raise ValueError(
             f"{data.where(first)} has a side of {max(len(side[first]) for side in sides)} tokens and the model reads "
-            f"{longest} at most; --max_length {longest} leaves such pairs out"
+            f"{longest} at most; `max_length` {longest} leaves such pairs out"
         )
     keep_rows(data, kept, f"a side has more than {most} tokens")
     arrays = [[np.array(side[index], dtype=np.int32) for index in kept] for side in sides]

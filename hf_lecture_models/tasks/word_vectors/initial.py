@@ -6,12 +6,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoModel
+from transformers import CONFIG_MAPPING, AutoModel
 
+from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.locations import check_location
-from hf_lecture_models.models.word2vec import Word2VecModel
-from hf_lecture_models.models.word2vec.conversion_word2vec import is_binary_name
 from hf_lecture_models.tasks.core.factories import load_tokenizer, log_once
 
 
@@ -65,7 +64,7 @@ def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
         found = f"of width {vectors.shape[-1]}" if isinstance(vectors, torch.Tensor) else "none of words"
         raise ValueError(
             f"word_vectors: the vectors of {source} are {found}, those of the model of width {width}; "
-            "set the model's width to theirs (--model.hidden_size)"
+            "set the model's width to theirs (`model.hidden_size`)"
         )
     return vectors
 
@@ -73,8 +72,8 @@ def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
 def _read(source: str) -> tuple[Any, Any]:
     """Read a model and its tokenizer."""
     if os.path.isfile(source):
-        binary = is_binary_name(source)
-        return Word2VecModel.from_word2vec_format(source, binary=binary)
+        (word2vec,) = model_classes(AutoModel, CONFIG_MAPPING["lecture_word2vec"])
+        return word2vec.from_word2vec_format(source, binary=None)  # type: ignore[attr-defined]
     local_only = check_location(source)
     with weights_file_errors(source):
         model = AutoModel.from_pretrained(source, local_files_only=local_only)

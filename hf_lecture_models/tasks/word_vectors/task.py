@@ -17,8 +17,8 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.recipe import setting
-from hf_lecture_models.models.word2vec import Word2VecForPreTraining
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
 from hf_lecture_models.tasks.language_models.texts import TextsTask
 from hf_lecture_models.tasks.translation.translate import pad_rows
@@ -89,9 +89,9 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model is word2vec's."""
-        return isinstance(model, Word2VecForPreTraining)
+        return super().is_for(model) and model.config.model_type == "lecture_word2vec"
 
-    def measures(self, recipe: WordVectorsRecipe) -> tuple[Measure, ...]:
+    def measures(self, settings: Settings) -> tuple[Measure, ...]:
         """Return the loss of a pair; analogies and similarities of words are separate benchmarks."""
         return (Measure("pair_loss", "loss of a pair of words (nats)", lower_is_better=True),)
 
@@ -140,7 +140,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
         """Return word2vec's own optimizer and updates."""
         return {"optimizer_factory": make_row_adagrad, "update": WordUpdates(model, recipe.batch_size)}
 
-    def encode(self, model: Any, processor: Any, data: Sequence[str], recipe: WordVectorsRecipe) -> Encoded:
+    def encode(self, model: Any, processor: Any, data: Sequence[str], settings: Settings) -> Encoded:
         """Return the ids of the words, text after text.
 
         Raises:
@@ -149,7 +149,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
         check_tokenizer(model, processor)
         return Encoded(data, encode_training_texts(processor, data))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, recipe: WordVectorsRecipe) -> dict[str, Any]:
+    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: Settings) -> dict[str, Any]:
         """Return `pair_loss`, the mean over `pairs`; frequent words are not left out.
 
         Raises:

@@ -8,9 +8,9 @@ import sys
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from hf_lecture_models.data.python_reference import python_reference
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.lab.comparison.baselines import make_baselines
+from hf_lecture_models.lab.comparison.python_reference import python_reference
 from hf_lecture_models.lab.comparison.quickstart import (
     TINY_PARAGRAPHS,
     run_quickstart,
@@ -80,7 +80,7 @@ def test_the_command_at_the_end_works_as_printed(finished):
 
 def test_another_folder_is_not_overwritten(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="--output"):
+    with pytest.raises(FileExistsError, match="`output`"):
         run_quickstart(tmp_path, tiny=True)
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileExistsError):

@@ -8,7 +8,6 @@ import pytest
 import yaml
 from huggingface_hub import constants
 
-from hf_lecture_models.cli import demo
 from hf_lecture_models.lab.demo import defaults
 from hf_lecture_models.lab.demo.defaults import (
     DEFAULT_MODELS,
@@ -19,6 +18,7 @@ from hf_lecture_models.lab.demo.defaults import (
 )
 from hf_lecture_models.lab.demo.examples import GAP, is_known
 from hf_lecture_models.lab.demo.page import TABS, build_page, load_models, tabs_for
+from hf_lecture_models.lab.verbs import demo
 
 TWO = (DEFAULT_MODELS[0], DefaultModel("words", "bag_of_words_tiny", "text_classification"))
 
@@ -44,7 +44,7 @@ def trained(monkeypatch):
 
 def test_models_are_trained_once_and_the_page_takes_them(cache, capsys):
     folders = [Path(folder) for folder in default_models(TWO)]
-    assert [(folder.name, folder.parents[2]) for folder in folders] == [("trigram", cache), ("words", cache)]
+    assert [(folder.name, folder.parents[1]) for folder in folders] == [("trigram", cache), ("words", cache)]
     assert not (folders[1] / "checkpoints").exists()
     out, err = capsys.readouterr()
     lines = err.splitlines()
@@ -65,7 +65,7 @@ def test_what_is_missing_is_said_before_training(cache, trained, monkeypatch):
     with pytest.raises(ImportError, match=r"needs no-such-package: pip install 'hf-lecture-models\[demo,train\]'"):
         default_models(TWO)
     monkeypatch.delitem(defaults.PACKAGES, "no_such_module")
-    cache.parents[2].write_text("a file", encoding="utf-8")
+    cache.parents[1].write_text("a file", encoding="utf-8")
     with pytest.raises(OSError, match=r"cannot write .*; let HF_HOME name a folder"):
         default_models(TWO)
     assert trained == []

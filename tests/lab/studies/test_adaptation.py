@@ -20,7 +20,7 @@ from hf_lecture_models import (
     evaluate_language_model,
 )
 from hf_lecture_models.evaluation.scoring import score_stream
-from hf_lecture_models.lab.studies.adaptation import adapt_stream, score_adapted
+from hf_lecture_models.lab.studies.adaptation import AdaptedScorer, adapt_stream, score_adapted
 from hf_lecture_models.lab.studies.cache import ContinuousCache, UnigramCache
 from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
 
@@ -170,13 +170,13 @@ def test_the_continuous_cache_compares_the_states_that_predict():
 def test_measures_name_the_adaptation():
     model = recurrent()
     plain = evaluate_language_model(model, TOKENIZER, TEXTS, stream=True)
-    measures = evaluate_language_model(model, TOKENIZER, TEXTS, stream=True, adaptation=[DYNAMIC, CACHE])
+    measures = evaluate_language_model(model, TOKENIZER, TEXTS, stream=True, score=AdaptedScorer([DYNAMIC, CACHE]))
     assert "adaptation" not in plain
     assert measures["adaptation"] == f"{DYNAMIC!r}, {CACHE!r}"
     assert measures["tokens"] == plain["tokens"]
     assert measures["perplexity"] != plain["perplexity"]
-    with pytest.raises(ValueError, match="give stream=True, or no adaptation"):
-        evaluate_language_model(model, TOKENIZER, TEXTS, adaptation=CACHE)
+    with pytest.raises(ValueError, match="AdaptedScorer scores texts that follow each other: give stream=True"):
+        evaluate_language_model(model, TOKENIZER, TEXTS, score=AdaptedScorer(CACHE))
 
 
 def stupid_backoff():

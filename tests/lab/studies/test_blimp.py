@@ -140,7 +140,7 @@ def test_from_the_hub(monkeypatch):
         raise ConnectionError("offline")
 
     monkeypatch.setattr(datasets, "get_dataset_config_names", offline)
-    with pytest.raises(OSError, match=r"does not give nyu-mll/blimp \(offline\); .* --data"):
+    with pytest.raises(OSError, match=r"does not give nyu-mll/blimp \(offline\); .* `data`"):
         load_blimp()
 
 

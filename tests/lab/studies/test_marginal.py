@@ -9,7 +9,7 @@ from hf_lecture_models import NGramForCausalLM, RecurrentConfig, RecurrentForCau
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import ContextLimit, score_rows, score_texts
 from hf_lecture_models.lab.studies import marginal
-from hf_lecture_models.lab.studies.marginal import BOUND, EXACT, score_marginal
+from hf_lecture_models.lab.studies.marginal import BOUND, EXACT, MarginalScorer, score_marginal
 from hf_lecture_models.models.feed_forward import FeedForwardConfig, FeedForwardForCausalLM
 
 SCORES = {"a": -1.5, "b": -2.0, " ": -3.0, "ab": -2.5, " a": -2.2, "ba": -4.0, "bab": -5.5}
@@ -92,12 +92,8 @@ def test_what_cannot_be_summed():
     model = ngram(2)
     with pytest.raises(TypeError, match="pieces of a UnigramTokenizer, not WordTokenizer"):
         score_marginal(model, WordTokenizer.train(TRAINING, progress=False), TEXTS)
-    for options, message in (
-        ({"segmentations": "all"}, "must be one of 'best', 'marginal'"),
-        ({"segmentations": "marginal", "stream": True}, "summed text by text"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            evaluate_language_model(model, TOKENIZER, TEXTS, **options)
+    with pytest.raises(ValueError, match="MarginalScorer scores each text by itself"):
+        evaluate_language_model(model, TOKENIZER, TEXTS, stream=True, score=MarginalScorer())
     with pytest.raises(ValueError, match="samples must be at least 1"):
         score_marginal(model, TOKENIZER, TEXTS, samples=0)
     with pytest.raises(ValueError, match="probability is 'whole'"):

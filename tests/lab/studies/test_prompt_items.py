@@ -58,9 +58,7 @@ def test_a_template_that_is_no_template(tmp_path, yaml, message):
 
 
 def test_an_unknown_task_and_a_missing_file(tmp_path):
-    with pytest.raises(
-        ValueError, match="no task coppa; did you mean copa\\?; a file of your own is named by --template"
-    ):
+    with pytest.raises(ValueError, match="no task coppa; did you mean copa\\?; `template` names a file of your own"):
         load_template("coppa")
     with pytest.raises(FileNotFoundError, match="nowhere.yaml"):
         load_template(path=tmp_path / "nowhere.yaml")

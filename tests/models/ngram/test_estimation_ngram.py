@@ -15,9 +15,10 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_lecture_models.layers.ngram_tables import sort_keys
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
-from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
+from hf_lecture_models.layers.ngram_search import sort_keys
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.splitting import SplitTexts
@@ -285,11 +286,14 @@ def test_a_plain_fit_reads_these_files_only():
     folder = Path(inspect.getfile(NGramForCausalLM)).parent
     files = [Path(name).relative_to(folder).as_posix() for name in entered if Path(name).is_relative_to(folder)]
     assert sorted(files) == [
+        "checks_ngram.py",
         "configuration_ngram.py",
         "counting_ngram.py",
         "estimation_ngram.py",
+        "fitting_ngram.py",
         "modeling_ngram.py",
         "smoothing/interpolated.py",
+        "tables_ngram.py",
     ]
 
 

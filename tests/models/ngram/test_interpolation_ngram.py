@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.interpolation_ngram import fit_weights
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.tables_ngram import tables_of
 from tests.models.ngram.test_modeling_ngram import TEXTS, TOKENIZER, NGramTests
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
@@ -69,7 +70,7 @@ def test_the_parts_come_back_from_a_folder(tmp_path):
     model = NGramForCausalLM.interpolate(parts(), TOKENIZER, HELD_OUT, progress=False)
     model.save_pretrained(tmp_path)
     again = AutoModelForCausalLM.from_pretrained(tmp_path)
-    assert [trie.tables().sizes for trie in again.trie.tries] == [part.config.sizes for part in parts()]
+    assert [tables_of(trie).sizes for trie in again.trie.tries] == [part.config.sizes for part in parts()]
     assert again.config.mixture_weights == model.config.mixture_weights
     assert again.config.table_entries == sum(sum(part.config.sizes) for part in parts())
     with pytest.raises(ValueError, match="interpolates 2 models, each with tables of its own"):

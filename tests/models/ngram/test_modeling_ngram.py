@@ -18,7 +18,8 @@ from torch._dynamo.exc import TorchDynamoException
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.layers.ngram_tables import NGramTables, _find_in_order, _find_in_parallel
+from hf_lecture_models.layers.ngram_search import _find_in_order, _find_in_parallel
+from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM

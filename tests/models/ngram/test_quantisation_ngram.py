@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.layers.ngram_quantisation import CODE_TYPES, quantise
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
+from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 

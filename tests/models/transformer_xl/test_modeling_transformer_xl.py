@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.lab.studies.adaptation import AdaptedScorer
 from hf_lecture_models.lab.studies.cache import UnigramCache
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig, TransfoXLLMHeadModel, TransfoXLModel
@@ -305,6 +306,6 @@ def test_every_way_of_scoring_reads_the_same_segments() -> None:
         return evaluate_language_model(model, tokenizer, texts, stream=True, **options)["perplexity"]
 
     plain = perplexity()
-    assert perplexity(adaptation=UnigramCache(weight=0.0)) == pytest.approx(plain, rel=1e-5)
+    assert perplexity(score=AdaptedScorer(UnigramCache(weight=0.0))) == pytest.approx(plain, rel=1e-5)
     model.config.segment_length = 7
     assert perplexity() != pytest.approx(plain, rel=1e-3)

@@ -27,6 +27,7 @@ from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.tasks.captioning.describe import Caption, caption_log_probs, on_patches, patch_attention
 from hf_lecture_models.tasks.captioning.task import ImageCaptioning, chance_of_matches
 from hf_lecture_models.tasks.core.main import train_from_command
+from hf_lecture_models.tasks.core.task import recipe_of
 
 SHAPE = {"model_type": "lecture_image_captioning", "image_size": 8, "patch_size": 2, "num_channels": 1}
 SHAPE |= {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
@@ -74,7 +75,7 @@ def test_the_measures_follow_their_definitions(trained: Path) -> None:
     model, processor = load_model(str(trained / "model"))
     task = ImageCaptioning()
     facts = {"recipe": {}, "task": json.loads((trained / "model" / "task.json").read_text())}
-    recipe = task.recipe_of(facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
+    recipe = recipe_of(task, facts | {"recipe": {"dataset_name": "scikit-learn:digits", "label_names": {"0": "zero"}}})
     data = task.read(recipe, "validation")
     assert data is not None
     found = task.evaluate(model, processor, data, recipe)

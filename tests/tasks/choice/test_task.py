@@ -7,21 +7,27 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import datasets
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
-from transformers import AutoModelForMultipleChoice
+from transformers import AutoModelForMultipleChoice, AutoTokenizer, DataCollatorForMultipleChoice
 
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
 from hf_lecture_models.tasks.choice.task import (
+    ChoiceBatches,
     MultipleChoice,
     MultipleChoiceRecipe,
     encode_choices,
+    pad_choices,
 )
+from hf_lecture_models.tasks.core.shuffled import RowCollator
 from hf_lecture_models.tasks.core.task import Encoded
+from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
 from tests.tasks.small_classifier import WORDS, small_tokenizer
-from tests.tasks.task_tests import HeadTaskTests
+from tests.tasks.task_tests import HeadTaskTests, train
 
 TASK = MultipleChoice()
 KINDS = ["stock", "ours"]
@@ -75,6 +81,39 @@ def test_scores_and_accuracy_are_those_of_single_choices(folder: Path) -> None:
     assert model.training
 
 
+def test_a_batch_is_that_of_transformers_own_collator(folder: Path) -> None:
+    model, tokenizer = small_chooser(folder.name), small_tokenizer()
+    rows = [row for row in ROWS if len(row["choices"]) == 2]
+    features = [dict(tokenizer([row["context"]] * 2, row["choices"])) | {"label": row["label"]} for row in rows]
+    theirs = DataCollatorForMultipleChoice(tokenizer)(features)
+    chosen = recipe(train_rows=rows, batch_size=len(rows))
+    (ours,) = TASK.batches(model, tokenizer, TASK.read(chosen, "train"), chosen).next_step()
+    order = np.random.default_rng((0, 0)).permutation(len(rows))
+    assert ours.inputs.keys() == theirs.keys()
+    for name, tensor in ours.inputs.items():
+        assert torch.equal(tensor, theirs[name][order]), name
+    torch.testing.assert_close(model(**ours.inputs).loss, model(**theirs).loss)
+
+
+def test_processes_step_alike() -> None:
+    """Rows of one number of choices are read together, in as many micro-batches by every process."""
+    model, tokenizer, data = small_chooser("stock"), small_tokenizer(), TASK.read(recipe(), "train")
+    examples, labels = encode_choices(model, tokenizer, data), {"labels": torch.tensor(data.columns["label"])}
+    collate = RowCollator(examples, labels, partial(pad_choices, tokenizer))
+    lengths = []
+    for process in range(2):
+        batches = ChoiceBatches(collate, 8, seed=0)
+        batches.set_shard(RowShard(8, 2, process, 2))
+        steps = [batches.next_step() for _ in range(batches.steps_per_epoch)]
+        lengths.append([len(step) for step in steps])
+        for batch in (batch for step in steps for batch in step):
+            assert len({tensor.shape[1] for name, tensor in batch.inputs.items() if name != "labels"}) == 1
+            assert batch.inputs["labels"].ne(-100).sum() == batch.num_items
+            assert batch.inputs["attention_mask"].sum(2).min() > 0, "attention over nothing would be NaN"
+    assert lengths[0] == lengths[1]
+    assert max(lengths[0]) == 4, "two micro-batches, each of rows of two choices and of three"
+
+
 # What a model reads
 
 
@@ -110,9 +149,9 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     long = {"context": "film " * 20, "choices": ["a warm one", "funny"], "label": 0}
     data = TASK.read(recipe(train_rows=[*ROWS, long]), "train")
     where = r"the recipe's train_rows, row 11, choice 0"
-    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; --max_length 16 cuts"):
+    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; `max_length` 16 cuts"):
         encode_choices(model, tokenizer, data)
-    with pytest.raises(ValueError, match="max_length 17 is more than the model's longest input, 16 tokens"):
+    with pytest.raises(ValueError, match="`max_length` 17 is more than the model's longest input, 16 tokens"):
         encode_choices(model, tokenizer, data, max_length=17)
     cut = encode_choices(model, tokenizer, data, max_length=12)[-1]
     assert tokenizer.decode(cut[0]["input_ids"]) == f"[CLS]{' film' * 6} [SEP] a warm one [SEP]"
@@ -120,6 +159,26 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     with pytest.raises(ValueError, match=r"row 1, choice 0 is too long for max_length 6: .* \(3\) .* 7 at least"):
         encode_choices(model, tokenizer, data, max_length=6)
     assert encode_choices(model, tokenizer, data, max_length=7)
+
+
+def test_a_context_may_be_empty() -> None:
+    model, tokenizer = small_chooser("stock"), small_tokenizer()
+    data = TASK.read(recipe(train_rows=[ROWS[0] | {"context": ""}]), "train")
+    for max_length in (None, 8):
+        ((first, _),) = encode_choices(model, tokenizer, data, max_length)
+        assert tokenizer.decode(first["input_ids"]) == "[CLS] [SEP] dull and long [SEP]"
+
+
+def test_a_new_model_and_a_checkpoint_with_changed_fields(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    for model_type, name in (("lecture_bert", "LectureBertForMultipleChoice"), ("bert", "BertForMultipleChoice")):
+        result, _ = train(TASK, recipe(model={"model_type": model_type, **sizes}, epochs=1), tmp_path / name)
+        assert result.step == 3
+        assert json.loads((tmp_path / name / "config.json").read_text())["architectures"] == [name]
+        tokenizer = AutoTokenizer.from_pretrained(tmp_path / name)
+        assert len(tokenizer("a", "film")["input_ids"]) == (5 if model_type == "lecture_bert" else 4)
+    model, _ = gpt1(tmp_path / "gpt1", model={"auxiliary_lm_weight": 0.5})
+    assert model.config.auxiliary_lm_weight == 0.5
 
 
 # Rows of benchmarks
@@ -154,6 +213,19 @@ def test_rows_of_benchmarks(tmp_path: Path, task: str | None, row: dict[str, Any
     path = write(tmp_path / "rows.jsonl", row)
     data = TASK.read(MultipleChoiceRecipe(task=task, train_files=[path]), "train")
     assert tuple(data[0][name] for name in ("context", "choices", "label")) == expected
+
+
+def test_swags_own_table_and_other_names_of_columns(tmp_path: Path) -> None:
+    (tmp_path / "val.csv").write_text(
+        ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3,label\n"
+        '0,lsmdc,1,"A man, he","A man, tall.",He,gold,sits.,"stands, tall.",runs.,None,3\n'
+    )
+    chosen = MultipleChoiceRecipe(task="swag", train_files=[str(tmp_path / "val.csv")])
+    assert TASK.read(chosen, "train")[0]["choices"] == ["He sits.", "He stands, tall.", "He runs.", "He None"]
+    path = write(tmp_path / "rows.jsonl", {"story": "a film", "endings": ["warm", "cold"], "gold": 1})
+    columns = {"context": "story", "choices": "endings", "label": "gold"}
+    data = TASK.read(MultipleChoiceRecipe(train_files=[path], columns=columns), "train")
+    assert data[0]["label"] == 1
 
 
 @pytest.mark.parametrize(
@@ -192,6 +264,27 @@ def test_rows_that_cannot_be(tmp_path: Path, task: str | None, row: dict[str, An
         TASK.read(chosen, "train")
 
 
+def test_columns_that_are_missing(tmp_path: Path) -> None:
+    for task, row, message in (
+        ("copa", COPA | {"choice2": None}, "row 1: choice2 is None, no text"),
+        (
+            "copa",
+            {"premise": "a", "choice1": "b", "question": "cause", "label": 0},
+            "no column 'choice2', only premise",
+        ),
+        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; `columns.label`"),
+        (
+            "arc_easy",
+            {"question": "a", "choices": ["b", "c"]},
+            "no column 'answerKey' or 'label', only question, choices",
+        ),
+        ("swag", SWAG | {"label": ""}, "row 1: it has no label"),
+    ):
+        path = write(tmp_path / "rows.jsonl", row)
+        with pytest.raises(ValueError, match=message):
+            TASK.read(MultipleChoiceRecipe(task=task, train_files=[path]), "train")
+
+
 # Predictions
 
 
@@ -214,7 +307,7 @@ def test_predictions_are_written_as_benchmarks_take_them(
     for number, given in enumerate((rows, bare, [row | {"label": 77} for row in bare])):
         chosen = recipe(task=task, predict_files=[write(tmp_path / "rows.jsonl", *given)])
         data = TASK.read(chosen, "predict")
-        TASK.check_predict_data(model, tokenizer, data, chosen)
+        TASK.encode(model, tokenizer, data, chosen)
         (tmp_path / str(number)).mkdir()
         path = TASK.write_predictions(model, tokenizer, data, chosen, tmp_path / str(number))
         assert path == tmp_path / str(number) / name
@@ -226,3 +319,36 @@ def test_predictions_are_written_as_benchmarks_take_them(
         expected = [line.replace("X", str(names[index - (task == "swag")])) for index, line in enumerate(lines)]
         assert path.read_text().splitlines() == expected
     assert TASK.read(recipe(), "predict") is None
+
+
+def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read where a named task has no other data; labels have names, and those of test rows are hidden."""
+    asked = []
+    features = datasets.Features(
+        {name: datasets.Value("string") for name in COPA if name != "label"}
+        | {"label": datasets.ClassLabel(names=["choice1", "choice2"])}
+    )
+
+    def load(name: str, config: str, split: str, revision: str, **_: Any) -> Any:
+        asked.append((name, config, split, len(revision)))
+        columns = {key: [value] * 2 for key, value in COPA.items()}
+        return datasets.Dataset.from_dict(columns | {"label": [-1, -1] if split == "test" else [1, 0]}, features)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    chosen = MultipleChoiceRecipe(task="copa", predict_split="test")
+    assert TASK.read(chosen, "train").columns["label"] == [1, 0]
+    assert "label" not in TASK.read(chosen, "predict").columns
+    assert asked == [("aps/super_glue", "copa", split, 40) for split in ("train", "test")]
+    with pytest.raises(ValueError, match="split test of aps/super_glue, row 1: it has no label"):
+        TASK.read(MultipleChoiceRecipe(task="copa", test_split="test"), "test")
+    for task, place in (
+        ("swag", ("allenai/swag", "regular")),
+        ("arc_easy", ("allenai/ai2_arc", "ARC-Easy")),
+        ("arc_challenge", ("allenai/ai2_arc", "ARC-Challenge")),
+        ("balanced_copa", ("", None)),
+        (None, ("", None)),
+    ):
+        found = MultipleChoiceRecipe(task=task)
+        assert (found.dataset_name, found.dataset_config) == place
+        assert MultipleChoiceRecipe(**found.to_dict()) == found, "as a resumed run reads it"
+        assert not MultipleChoiceRecipe(task=task, train_files=["a.jsonl"]).dataset_name

@@ -313,7 +313,7 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
             tsv("index|sentence1|label", "0|a|entailment"),
             "has no column 'sentence2', only index, sentence1, lab",
         ),
-        ("mrpc", tsv("sentence1|label", "a|1"), "no column 'sentence2' or '#2 String', only sentence1, label; --colum"),
+        ("mrpc", tsv("sentence1|label", "a|1"), "no column 'sentence2' or '#2 String', only sentence1, label; `colum"),
         (
             "rte",
             tsv("sentence1|sentence2", "a|b"),
@@ -324,7 +324,7 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
             tsv("sentence|label", "a film|1", "cold|-1"),
             "row 2: label '-1' is none of sst2's, .*predict_files",
         ),
-        ("sst5", tsv("sentence|label", "a film|1", "cold|5"), "row 2: label '5' is none of sst5's, .*--label_names.5"),
+        ("sst5", tsv("sentence|label", "a film|1", "cold|5"), "row 2: label '5' is none of sst5's, .*`label_names.5`"),
         ("mnli", tsv("sentence1|sentence2|gold_label", "a|b|-"), "row 1: label '-' is none of mnli's, 0 .entailment"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|5.5"), "row 1: label 5.5 of stsb is no number from 0 to 5"),
         ("stsb", tsv("sentence1|sentence2|score", "a|b|-1"), "label -1 of stsb is no .*predict_files"),

@@ -147,7 +147,7 @@ def test_a_checkpoint_keeps_its_order_of_classes(tmp_path: Path) -> None:
     assert torch.equal(model.classifier.weight, small_bert().classifier.weight)
     others = recipe(label_names={0: "ham", 1: "spam"}, from_pretrained=str(tmp_path / "bert"))
     with pytest.raises(
-        ValueError, match="bert tells apart POSITIVE, NEGATIVE, the data ham, spam; --label_names.LABEL"
+        ValueError, match="bert tells apart POSITIVE, NEGATIVE, the data ham, spam; `label_names.LABEL`"
     ):
         TASK.model(others, small_tokenizer(), data)
 
@@ -194,7 +194,7 @@ def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], m
 def test_labels_that_the_model_does_not_know() -> None:
     config = small_bert(id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}).config
     with pytest.raises(
-        ValueError, match=r"data.tsv, row 2: label 'fair' is none of the model's classes, bad, good; --label_names.fair"
+        ValueError, match=r"data.tsv, row 2: label 'fair' is none of the model's classes, bad, good; `label_names.fair`"
     ):
         label_ids(config, rows_of(["bad", "fair"]), recipe())
     assert label_ids(config, rows_of(["bad", "fair"]), recipe(label_names={"fair": "good"})) == [0, 1]
@@ -212,8 +212,8 @@ def test_too_long_texts_are_an_error_or_cut(folder: Path) -> None:
     rows = [*ROWS, {"text": "film " * 20, "label": 0}]
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     for fields, message in (
-        ({}, r"the recipe's train_rows, row 13 has 22 tokens, more .* longest input; --max_length 16 cuts"),
-        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({}, r"the recipe's train_rows, row 13 has 22 tokens, more .* longest input; `max_length` 16 cuts"),
+        ({"max_length": 17}, "`max_length` 17 is more than the model's longest input, 16 tokens"),
     ):
         chosen = recipe(train_rows=rows, **fields)
         with pytest.raises(ValueError, match=message):
@@ -238,7 +238,7 @@ def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(
         example = TASK.encode(model, tokenizer, TASK.read(chosen, "train"), chosen).inputs[0]
         return tokenizer.convert_ids_to_tokens(example["input_ids"])
 
-    with pytest.raises(ValueError, match="row 1 has 18 tokens, more than the model's longest input; --max_length 16"):
+    with pytest.raises(ValueError, match="row 1 has 18 tokens, more than the model's longest input; `max_length` 16"):
         tokens()
     assert capsys.readouterr().err == ""
     kept = ["a", "warm", "one", "that", "is", "fine"]
@@ -256,7 +256,7 @@ def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
         (
             ROWS,
             ["input_ids", "token_type_ids", "attention_mask"],
-            "train_rows has no column text_pair, .* --columns.text_pair NAME says which one it is",
+            "train_rows has no column text_pair, .* `columns.text_pair` says which one it is",
         ),
         (
             pairs,

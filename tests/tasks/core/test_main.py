@@ -138,7 +138,7 @@ def test_a_series_of_seeds_is_resumed_at_the_unfinished_one(place: Path, capsys:
     assert not Path("OUT/seeds.json").exists()
     assert not Path("OUT/seed-2").exists()
     finished = weights("OUT/seed-0")
-    with pytest.raises(SystemExit, match="seed-0 holds a run; add --resume to continue it"):
+    with pytest.raises(SystemExit, match="seed-0 holds a run; --resume continues it"):
         run_task(Labels(), command[1:], "")
     run_task(TextClassification(), [*command[1:], "--resume"], "")
     said = capsys.readouterr()

@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.core.factories import make_tokenizer
+from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.main import train_and_test
-from hf_lecture_models.tasks.core.task import PredictionOptions
 from hf_lecture_models.tasks.language_models.recall import SyntheticRecall, SyntheticRecallRecipe, encode_recall
 
 TASK = SyntheticRecall()

@@ -17,17 +17,19 @@ from torch.nn import functional as F
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer, GPT2Config, GPT2ForQuestionAnswering
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
+from hf_lecture_models.data.benchmarks import BENCHMARKS, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.core.main import train_and_test
-from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize
+from hf_lecture_models.tasks.core.task import Encoded
+from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize, squad
+from hf_lecture_models.tasks.question_answering.spans import batch_windows
 from hf_lecture_models.tasks.question_answering.task import (
     QuestionAnswering,
     QuestionAnsweringRecipe,
-    WindowCollator,
     cut_questions,
 )
+from hf_lecture_models.tasks.registry import read_file
 from tests.tasks.small_answerer import (
     ANSWERABLE,
     ROWS,
@@ -196,6 +198,33 @@ def test_measures_are_those_of_single_windows(folder: Path, threshold: float) ->
     assert not model.training
 
 
+def test_without_questions_that_have_no_answer_one_is_always_given(folder: Path) -> None:
+    model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    with torch.no_grad():
+        model.qa_outputs.weight.zero_()  # all scores are equal, so that [CLS] is as good
+    data = read(ANSWERABLE)
+    assert set(TASK.evaluate(model, tokenizer, data, recipe())) == {"f1", "exact_match", "questions", "windows"}
+    forced = TASK.evaluate(model, tokenizer, data, recipe(version_2_with_negative=True, null_score_diff_threshold=-1.0))
+    assert forced["f1"] == 0.0, "now none is better"
+    assert TASK.evaluate(model, tokenizer, data, recipe(null_score_diff_threshold=-1.0))["f1"] > 0
+
+
+def test_measures_do_not_depend_on_the_side_of_padding(folder: Path) -> None:
+    """With the text in front of the question on both sides, which is what padding on the left asks for."""
+    model, data, chosen = small_bert(), read(ROWS), recipe()
+    tokenizer = small_tokenizer(padding_side="left")
+    encoded = TASK.encode(model, tokenizer, data, chosen)
+    assert {window.first for own in encoded.inputs for window in own} == {1}
+    found = TASK.predict(model, tokenizer, encoded, chosen)
+    alone = [
+        TASK.predict(model, tokenizer, Encoded(Rows({"context": [text]}, [("a.json", 1)]), [own]), chosen)[0]
+        for own, text in zip(encoded.inputs, data.columns["context"], strict=True)
+    ]
+    for one, other in zip(found, alone, strict=True):
+        assert [(a.start, a.end) for a in one.answers[:3]] == [(a.start, a.end) for a in other.answers[:3]]
+        assert one.odds == pytest.approx(other.odds, abs=1e-4)
+
+
 def test_a_model_without_cls_learns_the_beginning_of_the_text(tmp_path: Path) -> None:
     """Where a window holds no answer; GPT-2 with our words, which pads on the left."""
     tokenizer = WordTokenizer.train([row["context"] for row in ROWS], progress=False)
@@ -215,6 +244,19 @@ def test_a_model_without_cls_learns_the_beginning_of_the_text(tmp_path: Path) ->
     assert {"validation_f1", "validation_NoAns_f1"} <= result.history[-1].keys()
 
 
+def test_a_classifier_becomes_an_answerer(tmp_path: Path) -> None:
+    """Whatever number of classes it told apart."""
+    from transformers import BertForSequenceClassification
+
+    config = small_bert(num_labels=5).config
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "start")
+    small_tokenizer().save_pretrained(tmp_path / "start")
+    chosen = recipe(from_pretrained=str(tmp_path / "start"))
+    data = TASK.read(chosen, "train")
+    model = TASK.model(chosen, TASK.processor(chosen, data), data)
+    assert model.qa_outputs.out_features == model.config.num_labels == 2
+
+
 # Batches
 
 
@@ -223,14 +265,11 @@ def test_batches_are_padded_on_the_right(side: str) -> None:
     """Also of a tokenizer that pads on the left: most models count places from there."""
     tokenizer = small_tokenizer(padding_side=side)
     rows = [{name: np.array(ids) for name, ids in tokenizer(text).items()} for text in ("Ada", "Ada Lovelace met")]
-    collate = WindowCollator(rows, [(1, 1), (2, 3)], {"input_ids", "token_type_ids", "attention_mask"}, tokenizer)
-    batch = collate(np.array([0, 1]))
-    assert set(batch.inputs) == {"input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions"}
-    assert batch.inputs["attention_mask"].tolist() == [[1, 1, 1, 0, 0, 0], [1] * 6]
-    assert batch.inputs["input_ids"][0, 3:].tolist() == [0, 0, 0]
-    assert batch.inputs["start_positions"].tolist() == [1, 2]
-    assert batch.inputs["end_positions"].tolist() == [1, 3]
-    assert batch.num_items == 2
+    names = {"input_ids", "token_type_ids", "attention_mask"}
+    batch = batch_windows(rows, names, tokenizer)
+    assert set(batch) == names
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0, 0, 0], [1] * 6]
+    assert batch["input_ids"][0, 3:].tolist() == [0, 0, 0]
 
 
 # Data
@@ -280,8 +319,27 @@ def test_published_files(shared_data: Path, name: str, questions: int, unanswera
     # A few answers are ".", of which nothing is left.
     texts = [next((text for text in own if normalize(text)), "") for own in answers]
     predictions = [{"text": text, "no_answer_score": 0.0} for text in texts]
-    measured = compute_all("squad", predictions, answers)
+    measured = squad(predictions, answers)
     assert (measured["f1"], measured["exact_match"]) == (1.0, 1.0)
+
+
+def test_other_json_is_read_as_before(tmp_path: Path) -> None:
+    """Rows with a column `data` among them."""
+    rows = [{"data": [1], "context": "a cat", "question": "who"}] * 2
+    (tmp_path / "lines.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    chosen = recipe(predict_files=[str(tmp_path / "lines.json")])
+    data = TASK.read(chosen, "predict")
+    assert data is not None
+    assert data.columns == {"id": ["1", "2"], "context": ["a cat"] * 2, "question": ["who"] * 2}
+
+
+def test_columns_by_other_names(tmp_path: Path) -> None:
+    rows = [{"q": row["question"], "passage": row["context"], "answers": row["answers"]} for row in ANSWERABLE]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    columns = {"question": "q", "context": "passage"}
+    data = TASK.read(recipe(train_rows=[], train_files=[str(tmp_path / "rows.jsonl")], columns=columns), "train")
+    assert data is not None
+    assert data.columns["id"] == [str(number + 1) for number in range(len(rows))]
 
 
 def changed(index: int, **columns: Any) -> list[dict[str, Any]]:
@@ -351,6 +409,54 @@ def test_bad_files_are_named(tmp_path: Path, content: str, message: str) -> None
         TASK.read(recipe(train_rows=[], train_files=[str(tmp_path / "bad.json")]), "train")
 
 
+def test_a_question_without_text_in_a_file_is_named(tmp_path: Path) -> None:
+    content = squad_json()
+    del content["data"][0]["paragraphs"][0]["qas"][1]["question"]
+    (tmp_path / "bad.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"bad.json, row 2 \(question q1\) has no question"):
+        TASK.read(recipe(train_rows=[], train_files=[str(tmp_path / "bad.json")]), "train")
+    (tmp_path / "bad.json.gz").write_bytes(gzip.compress(json.dumps(content).encode())[:200])
+    with pytest.raises(OSError, match=r"bad.json.gz: damaged gzip file"):
+        TASK.read(recipe(train_rows=[], train_files=[str(tmp_path / "bad.json.gz")]), "train")
+
+
+def test_answers_need_no_place_to_be_measured_by() -> None:
+    rows = [{**row, "answers": {"text": row["answers"]["text"]}} for row in ROWS]
+    data = TASK.read(recipe(validation_rows=rows), "validation")
+    assert data is not None
+    assert data.columns["answers"][0] == {"text": ["Ada Lovelace", "Ada"]}
+
+
+@pytest.mark.parametrize("name", benchmarks_of("question_answering"))
+def test_a_named_task_is_the_hubs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ROWS if name == "squad_v2" else ANSWERABLE
+    asked: list[Any] = []
+
+    def load_dataset(path: str, config: Any, *, split: str, revision: str, streaming: bool) -> Any:
+        asked.append((path, config, split, revision))
+        return datasets.Dataset.from_list([{**row, "title": "Some"} for row in rows])
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    chosen = recipe(task=name, train_rows=[])
+    parts = [TASK.read(chosen, part) for part in ("train", "validation", "test", "predict")]
+    assert [part if part is None else list(part) for part in parts] == [list(read(rows))] * 2 + [None] * 2
+    revision = BENCHMARKS[name].hub.revision
+    assert asked == [(f"rajpurkar/{name}", None, split, revision) for split in ("train", "validation")]
+    assert len(revision) == 40
+    assert chosen.version_2_with_negative is (True if name == "squad_v2" else None)
+
+
+def test_files_win_over_the_named_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "load_dataset", None)
+    path = str(write_squad(tmp_path / "train.json"))
+    chosen = recipe(task="squad_v2", train_rows=[], train_files=[path], validation_files=[path])
+    assert [len(TASK.read(chosen, part) or ()) for part in ("train", "validation")] == [10, 10]
+    mixed = recipe(task="squad_v2", train_rows=[], validation_files=[path])
+    assert len(TASK.read(mixed, "validation") or ()) == 10
+    assert mixed.dataset_name == "rajpurkar/squad_v2"
+    assert len(read_file(TASK, path, recipe(task="squad", train_rows=[], version_2_with_negative=None))) == 10
+
+
 # Inputs that do not fit
 
 
@@ -380,6 +486,12 @@ def test_tokenizers_that_do_not_fit_are_refused(folder: Path) -> None:
 
 
 # Predictions
+
+
+def test_saved_settings_as_fields_of_a_recipe() -> None:
+    """A stride of 0 is a setting; what is False or None is left to the recipe."""
+    saved = {"doc_stride": 0, "no_answer": False, "no_answer_threshold": None, "max_answer_length": 4}
+    assert TASK.settings_class.fields_of(saved) == {"doc_stride": 0, "max_answer_length": 4}
 
 
 @pytest.mark.parametrize("kind", ["squad_v2", "squad"])

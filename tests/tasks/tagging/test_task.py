@@ -131,12 +131,21 @@ def test_a_checkpoint_of_other_tags_is_refused(tmp_path: Path) -> None:
     names = ["O", "B-per", "I-per", "B-loc", "I-loc"]
     ids = {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
     chosen = recipe(from_pretrained=str(save_small_bert(tmp_path / "bert", **ids)))
-    with pytest.raises(ValueError, match="bert tells apart O, B-per, .*, the data B-LOC, .*; --label_names.TAG NAME"):
+    with pytest.raises(ValueError, match="bert tells apart O, B-per, .*, the data B-LOC, .*; `label_names.TAG` gives"):
         TASK.model(chosen, small_tokenizer(), read(ROWS))
     renamed = recipe(
         from_pretrained=chosen.from_pretrained, label_names={tag: f"{tag[:2]}{tag[2:].lower()}" for tag in TAGS}
     )
     assert list(TASK.model(renamed, small_tokenizer(), read(ROWS)).config.id2label.values()) == names
+
+
+def test_tags_that_look_like_entities_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tag_names(read(ROWS), recipe(scheme="plain"))
+    assert capsys.readouterr().err.endswith(
+        "all tags are parts of entities; `scheme` entities measures entities in place of words\n"
+    )
+    tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe(scheme="plain"))
+    assert capsys.readouterr().err == "2 classes in the recipe's train_rows: NOUN (1), O (1)\n"
 
 
 # Tasks by name, and predictions
@@ -209,7 +218,7 @@ def test_rows_that_are_no_sentences(row: dict[str, Any], message: str) -> None:
 def test_tags_that_are_all_one_or_no_entities() -> None:
     with pytest.raises(ValueError, match=r"train_rows: all tags are 'O'; there is nothing to learn"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "O"]}]), recipe())
-    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; --scheme plain is for other tags"):
+    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; `scheme` plain is for other tags"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe())
     model = small_bert(id2label={index: f"LABEL_{index}" for index in range(5)}, label2id={})
     with pytest.raises(ValueError, match="the model: tag 'LABEL_0' is no part of an entity"):
@@ -239,8 +248,8 @@ def test_too_long_sentences_are_an_error_or_cut(bert: Path, capsys: pytest.Captu
     model, tokenizer = AutoModelForTokenClassification.from_pretrained(bert), small_tokenizer()
     data = read(rows)
     for fields, message in (
-        ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; --max_length 16 cuts"),
-        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; `max_length` 16 cuts"),
+        ({"max_length": 17}, "`max_length` 17 is more than the model's longest input, 16 tokens"),
         ({"max_length": 2}, "max_length 2 leaves no word of any sentence"),
     ):
         with pytest.raises(ValueError, match=message):

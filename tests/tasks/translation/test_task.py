@@ -266,9 +266,8 @@ def test_names_of_columns_are_not_learned_as_a_pair(tmp_path: Path, first: str, 
     recipe = TranslationRecipe(train_files=[str(path)])
     if is_header:
         source, target = first.removeprefix("\ufeff").split("\t")
-        with pytest.raises(
-            ValueError, match=f"line 1 reads like .* --columns.source {source} --columns.target {target}"
-        ):
+        said = f"line 1 reads like .* `columns.source` {source} and `columns.target` {target} say"
+        with pytest.raises(ValueError, match=said):
             TASK.read(recipe, "train")
         recipe = TranslationRecipe(train_files=[str(path)], columns={"source": source, "target": target})
     data = TASK.read(recipe, "train")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hf_lecture_models.data.files import find_file
-from hf_lecture_models.data.python_reference import python_reference
+from hf_lecture_models.lab.comparison.python_reference import python_reference
 from hf_lecture_models.tokenization.corpus import read_texts
 
 PYTHON = "python"

@@ -117,7 +117,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         start_from_word_vectors(model, processor, recipe.word_vectors)
     if not settings.get("untrained"):
         with training(task, recipe, model, processor, data, chooses) as result:
-            model = _made(settings, task.auto_class_of(recipe).from_pretrained(result.folder))
+            model = _made(settings, type(model).from_pretrained(result.folder))
     return Trained(task, recipe, model.eval(), processor, validation, test)
 
 

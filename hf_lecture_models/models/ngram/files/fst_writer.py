@@ -28,7 +28,8 @@ import numpy as np
 import torch
 
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.layers.ngram_tables import NGramTables, find
+from hf_lecture_models.layers.ngram_search import find
+from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.tokenization.splitting import split_words
 
 FST_SUFFIX, SYMBOLS_SUFFIX, EPSILON = ".fst.txt", ".syms", "<epsilon>"

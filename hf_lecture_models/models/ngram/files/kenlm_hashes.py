@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hf_lecture_models.layers.ngram_hashed import HashedNGramTables
+from hf_lecture_models.layers.ngram_tables import HashedNGramTables
 from hf_lecture_models.models.ngram.files.kenlm_format import KenlmFile, KenlmWords, without_negative_zeros, words_by_id
 
 _WORD = np.dtype([("hash", "<u8"), ("number", "<u4")])

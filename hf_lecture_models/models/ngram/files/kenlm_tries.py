@@ -33,7 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from hf_lecture_models.layers.ngram_tables import NGramTables, find
+from hf_lecture_models.layers.ngram_search import find
+from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, KenlmFile, without_negative_zeros, words_by_id
 
 _ARRAY, _QUANTISED = (4, 5), (3, 5)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from hf_lecture_models.layers.ngram_tables import find
+from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.estimation_ngram import fit_ids
+from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hf_lecture_models.data.tables import BYTE_ORDER_MARK
-from hf_lecture_models.data.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.packing import packed
+from hf_lecture_models.lab.studies.text_rows import RowChunk, TextRows, row_form
 from hf_lecture_models.tokenization.corpus import without_end
 
 # Kept rows are gathered to groups of this size, as writers of Parquet do by themselves.
@@ -44,7 +44,7 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
     rows.check_columns()
     form = "parquet" if rows.form == "folder" else rows.form
     if form == "parquet" and output is None:
-        raise ValueError("rows of Parquet are not written as text; name a file for them: --output FILE.parquet")
+        raise ValueError("rows of Parquet are not written as text; `output` names a file for them, FILE.parquet")
     if output is None:
         yield _line_writer(stream)
         return

@@ -2,6 +2,7 @@
 """`hf-lecture prompt`: how often the answer that a model finds best is right."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM
@@ -11,17 +12,18 @@ from hf_lecture_models.lab.studies.prompting_task import PromptingRecipe, evalua
 from hf_lecture_models.loading import load_model
 
 
-def run(name: str, fields: Mapping[str, Any], json: bool) -> None:
+def run(name: str, template: Path | None, unigram: str | None, output: Path | None, json: bool, **fields: Any) -> None:
     """Print a table for each number of examples as soon as it is measured; with `json` one object.
 
     Args:
-        fields: of a `PromptingRecipe`.
+        fields: the other fields of a `PromptingRecipe`.
 
     Raises:
         ValueError: the template, its rows or the model do not fit.
         OSError: a file cannot be read or written.
     """
-    recipe = PromptingRecipe(model=name, **fields)
+    paths = {"template": str(template or ""), "unigram": unigram or "", "output_dir": str(output or "")}
+    recipe = PromptingRecipe(model=name, **fields | paths)
     model, tokenizer = load_model(name, AutoModelForCausalLM)
 
     def report(row: Mapping[str, Any]) -> None:

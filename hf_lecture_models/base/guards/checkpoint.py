@@ -1,37 +1,17 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Checks of a model's size, and of a checkpoint's weights against its configuration, before they are read."""
+"""Checks of a checkpoint's weights against its configuration, before they are read."""
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from hf_lecture_models.base.tied_weights import refuse_different
+from hf_lecture_models.base.travelling_guards import absent_modules
 from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
-
-LARGEST_MODEL = 2**35
-"""The most numbers in a model: 137 GB in float32, a thousand times more than the lectures' models have."""
-
-
-def check_model_size(build: Callable[[], Any]) -> None:
-    """Check the size of a model, which is built without memory for it: a mistyped number must not fill the memory.
-
-    Raises:
-        ValueError: it holds more than `LARGEST_MODEL` numbers.
-    """
-    with torch.device("meta"):
-        model = build()
-    count = sum(map(torch.numel, (*model.parameters(), *model.buffers())))
-    if count > LARGEST_MODEL:
-        sizes = ", ".join(f"{name}={getattr(model.config, name)}" for name in model.config.positive_fields)
-        raise ValueError(
-            f"a {type(model).__name__} of this configuration holds {count:.1e} numbers, {4 * count / 1e9:.0f} GB in "
-            f"float32; at most {LARGEST_MODEL:.1e} are allowed: correct its sizes, {sizes}"
-        )
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:
@@ -151,7 +131,7 @@ def refuse_unloadable(model: Any, tensors: Mapping[str, Tensor] | None = None) -
 
 def _refuse_other_names(model: Any, names: Iterable[str], lacking: set[str], unknown: set[str]) -> None:
     """Raise a ValueError that names one of `lacking` or `unknown`, unless loading passes over all of them."""
-    lacking = lacking - _absent_modules(model, names, lacking)
+    lacking = lacking - absent_modules(model, names, lacking)
     ignored = getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()
     unknown = {name for name in unknown if not any(re.search(pattern, name) for pattern in ignored)}
     for name in sorted(lacking) or sorted(unknown):
@@ -186,48 +166,6 @@ def refuse_other_types(info: dict[str, Any], source: str) -> None:
         )
 
 
-def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
-    """Raise a ValueError if `missing_keys` names what must not start at random.
-
-    No weight may be missing from a checkpoint that this very class saved. From any other, the head's may: a head may be
-    new, the base model may not. A module in `_may_start_anew` counts with the head where the checkpoint has none of its
-    weights, because some heads do without it.
-    """
-    prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
-    same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
-    missing = {name.removeprefix(prefix): name for name in info["missing_keys"]}
-    if getattr(model, "is_quantized", False):
-        # What a quantiser adds (quanto: scales of activations), no checkpoint holds.
-        with torch.device("meta"):
-            own = type(model)(model.config).state_dict().keys()
-        missing = {short: name for short, name in missing.items() if name in own}
-    if model.base_model is model or not same_class:
-        for name in _absent_modules(model, names, missing):
-            del missing[name]
-    _refuse([name for short, name in missing.items() if same_class or short in names], "lacks", source)
-
-
-def _absent_modules(model: Any, names: Iterable[str], missing: Iterable[str]) -> set[str]:
-    """Return those of the base model's `names` that are in a module of `_may_start_anew` whose weights all miss."""
-    parts = [{name for name in names if f"{name}.".startswith(f"{module}.")} for module in model._may_start_anew]
-    return set().union(*(part for part in parts if part <= set(missing)))
-
-
-def refuse_unexpected(model: Any, info: dict[str, Any], source: str) -> None:
-    """Raise a ValueError if `unexpected_keys` names any, and the checkpoint was saved by this very class."""
-    if getattr(model.config, "architectures", None) == [type(model).__name__]:
-        _refuse(info["unexpected_keys"], "holds unknown", source)
-
-
-def _refuse(names: Any, verb: str, source: str) -> None:
-    if names := sorted(names):
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        raise ValueError(
-            f"{source} {verb} tensors: {shown}. Its weights file does not belong to its config.json; "
-            "restore the file that was saved with it."
-        )
-
-
 def refuse_non_finite(model: nn.Module, source: str) -> None:
     """Raise a ValueError that names the first parameter with a value that is NaN or infinite."""
     for name, parameter in model.named_parameters():
@@ -252,13 +190,15 @@ def _plain_tensors(tensor: Tensor) -> Iterator[Tensor]:
             yield from _plain_tensors(getattr(tensor, name))
 
 
-def align(model: nn.Module) -> None:
-    """Copy parameters whose memory does not begin at a multiple of 64 bytes.
-
-    Weights that lie in the mapped file wherever its header ended make the kernels add in another order; in memory of
-    torch's own, a reloaded model gives the same outputs to the last bit.
-    """
-    for parameter in model.parameters():
-        plain = type(parameter.detach()) is Tensor and parameter.device.type == "cpu"
-        if plain and parameter.data_ptr() % 64:
-            parameter.data = parameter.data.clone()
+def refuse_different(model: Any, tensors: Mapping[str, Tensor]) -> None:
+    """Raise a ValueError that names two of the `tensors` to save which are tied in `model`, but differ."""
+    for name, other in model.get_expanded_tied_weights_keys(all_submodels=True).items():
+        one, two = tensors.get(name), tensors.get(other)
+        if one is None or two is None or one is two:
+            continue
+        if one.shape != two.shape or not bool((one == two.to(one.device)).all()):
+            raise ValueError(
+                f"{name} and {other} differ, but the configuration makes them one matrix (tie_word_embeddings=True): "
+                "saved so, the model could not be loaded again; set model.config.tie_word_embeddings = False, or tie "
+                "them with model.tie_weights()"
+            )

@@ -1,10 +1,53 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Batches of texts that are segmented again in each epoch (Kudo 2018)."""
 
+import math
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
+from hf_lecture_models.base.limits import NO_LIMIT, longest_input
+from hf_lecture_models.io.recipe import coerced
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
+
+
+def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, recipe: Any) -> Batches:
+    """Return the batches of a task over segmentations that are drawn again in each epoch (`tokenizer.sampling`).
+
+    Args:
+        make: encodes all texts and returns the task's batches.
+        tokenizer: a tokenizer or a `TokenizerPair`.
+
+    Raises:
+        ValueError: the tokenizer cannot sample, the recipe has a field that encodes the texts only once, or
+            `max_length` is missing and a sampled segmentation may be too long for the model.
+    """
+    alpha = coerced(recipe.tokenizer["sampling"], float, "tokenizer.sampling")
+    sides = [tokenizer.source, tokenizer.target] if hasattr(tokenizer, "target") else [tokenizer]
+    for side in sides:
+        if not hasattr(side, "sampling"):
+            raise ValueError(
+                f"recipe: tokenizer.sampling is for the type unigram, and {type(side).__name__} has one segmentation"
+            )
+    for field in ("streaming", "freeze_backbone"):
+        if getattr(recipe, field, False):
+            raise ValueError(f"recipe: tokenizer.sampling encodes all texts in each epoch, {field} once; leave one out")
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"recipe: tokenizer.sampling must be a finite number of at least 0, not {alpha}")
+    longest = min(longest_input(model, side) for side in sides)
+    if longest < NO_LIMIT and getattr(recipe, "max_length", longest) is None:
+        raise ValueError(
+            f"recipe: with tokenizer.sampling a text may have more than the {longest} tokens that the model reads in "
+            f"some epoch; `max_length` {longest} says that such a one is cut, or left out"
+        )
+
+    def of_epoch(epoch: int) -> Batches:
+        with ExitStack() as stack:
+            for number, side in enumerate(sides):
+                stack.enter_context(side.sampling(alpha, seed=(recipe.seed, epoch, number)))
+            return make()
+
+    return SampledBatches(of_epoch)
 
 
 class SampledBatches(Batches):

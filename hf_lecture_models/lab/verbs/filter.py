@@ -7,32 +7,34 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from hf_lecture_models.cli.io import as_they_come, load_language_model, stdin_lines
-from hf_lecture_models.data.row_writer import row_writer
-from hf_lecture_models.data.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
 from hf_lecture_models.io.files import check_writable, staged_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.lab.studies.filtering import PerplexityLimits, fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.row_writer import row_writer
+from hf_lecture_models.lab.studies.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
 from hf_lecture_models.tokenization.corpus import raw_lines, read_lines
-
-_Scored = Iterable[tuple[RowChunk, np.ndarray]]
 
 
 def run(
     name: str,
     files: list[str],
     keep: float | None,
-    limits: dict[str, float | None],
+    max_perplexity: float | None,
+    min_perplexity: float | None,
     measure: str,
-    rows: dict[str, Any],
-    sentencepiece: str | None,
-    output: str | None,
-    scores: str | None,
+    text_column: str,
+    jsonl: bool,
+    split: str,
+    sentencepiece: Path | None,
+    output: Path | None,
+    scores: Path | None,
     batch_size: int | None,
 ) -> None:
     """Write the rows whose texts the model finds probable, and a summary to standard error.
@@ -44,36 +46,36 @@ def run(
     for file in (output, scores):
         check_writable(None, file)
     read = _LineReader(twice=keep is not None)
-    source = TextRows(files, read, **rows)
+    source = TextRows(files, read, text_column, jsonl, split)
     with ExitStack() as stack:
         stack.callback(read.close)
-        write = stack.enter_context(row_writer(source, output, sys.stdout, rows["as_json"]))
+        write = stack.enter_context(row_writer(source, str(output) if output else None, sys.stdout, jsonl))
         write_scores = stack.enter_context(_figures_file(scores))
         model, tokenizer = load_language_model(name, sentencepiece)
-
-        def figures(chunk: RowChunk) -> np.ndarray:
-            return text_perplexities(model, tokenizer, chunk.texts, measure, batch_size)
-
-        scored: _Scored
+        figures = partial(text_perplexities, model, tokenizer, measure=measure, batch_size=batch_size)
         if keep is None:
-            chosen = PerplexityLimits(**{key: value for key, value in limits.items() if value is not None})
-            scored = ((chunk, figures(chunk)) for chunk in _with_bar(source, hidden=output is None))
+            chosen, scored = _limits(max_perplexity, min_perplexity), _scored(source, figures, hidden=output is None)
         else:
-            values = np.concatenate([np.zeros(0), *map(figures, _with_bar(source))])
-            chosen = PerplexityLimits(fraction_threshold(values, keep))
-            scored = _read_again(source, values)
+            values = np.concatenate([np.zeros(0), *(found for _, found in _scored(source, figures))])
+            chosen, scored = PerplexityLimits(fraction_threshold(values, keep)), _read_again(source, values)
         for chunk, found in scored:
             write(chunk, chosen.keeps(found).tolist())
             write_scores(found)
     print(_summary(chosen, measure), file=sys.stderr)
 
 
-def _with_bar(source: TextRows, hidden: bool = False) -> Iterator[RowChunk]:
-    """Yield the chunks, with a report of the progress; `hidden` if kept rows are printed on the same one."""
+def _limits(most: float | None, least: float | None) -> PerplexityLimits:
+    return PerplexityLimits(math.inf if most is None else most, -math.inf if least is None else least)
+
+
+def _scored(
+    source: TextRows, figures: Callable[[list[str | None]], np.ndarray], hidden: bool = False
+) -> Iterator[tuple[RowChunk, np.ndarray]]:
+    """Yield the chunks and their figures, and report the progress; `hidden` if kept rows are printed beside it."""
     silent = hidden and sys.stdout.isatty()
     with ProgressBar(unit=" texts", unit_scale=True, desc="scoring", shown=not silent) as bar:
         for chunk in source:
-            yield chunk
+            yield chunk, figures(chunk.texts)
             bar.update(len(chunk.texts))
 
 
@@ -95,7 +97,7 @@ def _read_again(source: TextRows, values: np.ndarray) -> Iterator[tuple[RowChunk
 
 
 @contextmanager
-def _figures_file(path: str | None) -> Iterator[Callable[[np.ndarray], None]]:
+def _figures_file(path: Path | None) -> Iterator[Callable[[np.ndarray], None]]:
     """Yield a function that writes figures to the file, one per line."""
     if path is None:
         yield lambda values: None

@@ -9,8 +9,8 @@ requests apart, and holds their keys and values (vLLM, `model_executor/models/tr
 
 from typing import Any
 
-SERVERS = {"vllm": "vLLM", "sglang": "SGLang"}
-"""The name of a server's attention function -> the server."""
+from hf_lecture_models.base.travelling_guards import SERVERS
+
 # The names under which their attentions have the number of heads.
 _HEADS = ("num_heads", "tp_q_head_num")
 

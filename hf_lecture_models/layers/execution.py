@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Reading the weights of a module outside of its `forward`, wherever they are kept.
+"""How a call is computed: in which type, recorded for later calls, or with weights that are kept elsewhere.
 
 accelerate keeps the weights of an offloaded model (`device_map`, `cpu_offload`, `disk_offload`) on the meta device. A
 hook on each module loads them before its `forward`, and releases them afterwards.
@@ -9,7 +9,30 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, TypeVar
 
+import torch
+from torch import Tensor
+
 Result = TypeVar("Result")
+
+
+def at_least_float32(tensor: Tensor) -> Tensor:
+    """Return the tensor in float32; one of float64 as it is.
+
+    >>> [at_least_float32(torch.ones(1, dtype=dtype)).dtype for dtype in (torch.bfloat16, torch.float64)]
+    [torch.float32, torch.float64]
+    """
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+
+
+def is_traced() -> bool:
+    """Return whether `torch.compile`, `torch.export` or `torch.jit.trace` records what the model computes.
+
+    What is recorded holds for other inputs: a step may then not depend on the values of this one's.
+
+    >>> is_traced()
+    False
+    """
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
 
 
 def with_weights(module: Any, function: Callable[..., Result], *args: Any) -> Result:

@@ -3,7 +3,6 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from hf_lecture_models.analysis.neighbours import Neighbour, nearest_neighbours, shown
 from hf_lecture_models.cli.io import print_json
@@ -12,23 +11,30 @@ from hf_lecture_models.lab.studies.word_tests import solve_analogy
 from hf_lecture_models.loading import load_model
 
 
-def run(name: str, words: list[str], options: dict[str, Any], output: Path | None, json: bool) -> None:
-    """Print each word's nearest neighbours with their similarity, or the answers to an analogy.
-
-    Args:
-        options: arguments of `nearest_neighbours`, and `analogy`.
-    """
+def run(
+    name: str,
+    words: list[str],
+    number: int,
+    output_embeddings: bool,
+    metric: str,
+    mean_of_pieces: bool,
+    output: Path | None,
+    analogy: bool,
+    json: bool,
+) -> None:
+    """Print each word's nearest neighbours with their similarity, or the answers to an analogy."""
     model, tokenizer = load_model(name)
-    if options.pop("analogy"):
-        answers = solve_analogy(model, tokenizer, words, options["k"], options["which"])
+    which = "output" if output_embeddings else "input"
+    if analogy:
+        answers = solve_analogy(model, tokenizer, words, number, which)
         row = {"analogy": words, "answers": [asdict(answer) for answer in answers]}
         print_json(row) if json else print(_line(answers))
         return
-    found = nearest_neighbours(model, tokenizer, words, **options)
+    found = nearest_neighbours(model, tokenizer, words, number, which, metric, mean_of_pieces=mean_of_pieces)
     for one in found:
         print_json(asdict(one)) if json else print(f"{shown(one.word)}\t{_line(one.neighbours)}")
     if output is not None:
-        save_neighbour_map(model, found, output, options["which"], options["metric"])
+        save_neighbour_map(model, found, output, which, metric)
 
 
 def _line(neighbours: tuple[Neighbour, ...]) -> str:

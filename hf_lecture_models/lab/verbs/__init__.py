@@ -1,0 +1,2 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The verbs of studies, claims, comparison, demo and exercises, as the others are in `cli`."""
