@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
-from hf_lecture_models.lab.exercises import adapter
 from hf_lecture_models.lab.exercises.registry import EXERCISES, blank_file
 
-ADAPTER = Path(adapter.__file__)
 ORDER = "    f, i, g, o = (torch.cat((h, u), -1) @ W.T + b).chunk(4, -1)\n"
 CELL = f"""import torch
 
