@@ -29,49 +29,27 @@ def run(
 
     With `image`, the patches to which each word of its caption attends.
     """
-    if image is not None:
-        _see_patches(name, image, target, beams, layer, head, output, json)
-        return
-    assert text is not None
-    model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
-    if target is not None:
-        found = given_translation(model, tokenizer, text, target)
+    search = {} if beams is None else {"num_beams": beams}
+    if image is None:
+        assert text is not None
+        model, tokenizer = load_model(name, AutoModelForSeq2SeqLM)
+        given = None if target is None else given_translation(model, tokenizer, text, target)
+        found = given or translate(model, tokenizer, [text], **search)[0]
+        written, (alignment,) = found.text, align(model, tokenizer, [found])
     else:
-        (found,) = translate(model, tokenizer, [text], **({} if beams is None else {"num_beams": beams}))
-    (alignment,) = align(model, tokenizer, [found])
+        model, processor = load_model(name, AutoModelForImageTextToText)
+        opened = open_image(str(image), str(image))
+        written, alignment = describe_image(model, processor, opened, target, **search)
     weights, which = alignment.of(layer, head), alignment.which(layer, head)
-    if output is not None:
+    if output is not None and image is None:
         save_alignment(alignment.source, alignment.target, weights, output, which, short_name(name))
-    if json:
-        sides = {"translation": found.text, "source": list(alignment.source), "target": list(alignment.target)}
-        print_json({**sides, "layer": layer, "head": head, "weights": weights.tolist()})
-        return
-    print(f"{which}: {found.text}")
-    for word, row in zip(alignment.target, weights, strict=True):
-        print(f"{word}\t{heaviest(row, alignment.source, NAMED)}")
-
-
-def _see_patches(
-    name: str,
-    image: Path,
-    caption: str | None,
-    beams: int | None,
-    layer: int | None,
-    head: int | None,
-    output: Path | None,
-    json: bool,
-) -> None:
-    """Print the patches to which each word of an image's caption attends, and draw the image for each word."""
-    model, processor = load_model(name, AutoModelForImageTextToText)
-    opened, options = open_image(str(image), str(image)), {} if beams is None else {"num_beams": beams}
-    text, alignment = describe_image(model, processor, opened, caption, **options)
-    weights, which = alignment.of(layer, head), alignment.which(layer, head)
-    if output is not None:
+    elif output is not None:
         save_patch_alignment(opened, alignment.target, weights, output, which, short_name(name))
     if json:
-        sides = {"caption": text, "patches": list(alignment.source), "target": list(alignment.target)}
+        of_text, of_source = ("translation", "source") if image is None else ("caption", "patches")
+        sides = {of_text: written, of_source: list(alignment.source), "target": list(alignment.target)}
         print_json({**sides, "layer": layer, "head": head, "weights": weights.tolist()})
         return
-    print(f"{which}: {text}")
+    print(f"{which}: {written}")
     for word, row in zip(alignment.target, weights, strict=True):
         print(f"{word}\t{heaviest(row, alignment.source, NAMED)}")
