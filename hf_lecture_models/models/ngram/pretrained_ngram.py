@@ -118,7 +118,7 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
                 f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
                 "an n-gram model has words of probability 0"
             )
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+        return super()._get_logits_processor(generation_config, *args, **kwargs)
 
     @classmethod
     def fit(
