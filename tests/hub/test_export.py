@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -73,6 +74,32 @@ def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
         "AutoModelForSequenceClassification": "modeling_recurrent.RecurrentForSequenceClassification",
         "AutoModelForTokenClassification": "modeling_recurrent.RecurrentForTokenClassification",
     }
+
+
+LOAD = """
+from transformers import AutoModelForCausalLM
+for name in ("lacks", "unknown"):
+    try:
+        AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True)
+        print("loaded")
+    except ValueError as error:
+        print(str(error).replace("\\n", " "))
+"""
+
+
+def test_a_published_copy_refuses_weights_that_are_not_its_own(tmp_path: Path) -> None:
+    model = StandInForCausalLM(StandInConfig())
+    weights = model.state_dict()
+    first = sorted(weights)[0]
+    for name in ("lacks", "unknown"):
+        export(model, None, tmp_path / name)
+    others = {key: tensor.contiguous() for key, tensor in weights.items() if key != first}
+    save_file(others, tmp_path / "lacks" / "model.safetensors", {"format": "pt"})
+    further = {key: tensor.clone() for key, tensor in weights.items()} | {"other.weight": torch.ones(1)}
+    save_file(further, tmp_path / "unknown" / "model.safetensors", {"format": "pt"})
+    lacking, unknown = output_without_package(LOAD, tmp_path, tmp_path / "modules").splitlines()
+    assert f"lacks tensors: {first}" in lacking
+    assert "holds unknown tensors: other.weight" in unknown
 
 
 RANK = """

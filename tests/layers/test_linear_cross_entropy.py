@@ -11,10 +11,13 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from hf_lecture_models.layers import linear_cross_entropy as module_of_pieces
+from hf_lecture_models.layers import travelling_cross_entropy
 from hf_lecture_models.layers import word_scores as module
+from hf_lecture_models.layers.execution import has_own_loss
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
-from hf_lecture_models.layers.word_scores import has_own_loss, target_log_probs
+from hf_lecture_models.layers.word_scores import target_log_probs
 
 
 def problem(positions: int = 23, ignored: int = 5, bias: bool = True) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:
@@ -23,6 +26,23 @@ def problem(positions: int = 23, ignored: int = 5, bias: bool = True) -> tuple[t
     targets = torch.randint(11, (positions,))
     targets[torch.randperm(positions)[:ignored]] = -100
     return hidden, head, targets
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_loss_of_published_code_is_the_same(weighted: bool) -> None:
+    hidden, head, targets = problem()
+    weights = torch.rand(len(targets), dtype=torch.double) if weighted else None
+    losses = [
+        function(hidden, head, targets, weights)
+        for function in (travelling_cross_entropy.linear_cross_entropy, linear_cross_entropy)
+    ]
+    assert_close(*losses)
+    for gradients in zip(*(torch.autograd.grad(loss, [hidden, *head.parameters()]) for loss in losses), strict=True):
+        assert_close(*gradients)
+    noisy = NoiseContrastiveLinear(8, 11, 4).double().eval()
+    noisy.set_token_counts(torch.arange(1, 12))
+    ours = travelling_cross_entropy.matrix_cross_entropy(noisy, hidden, targets.clamp(min=0))
+    assert_close(ours, module_of_pieces.matrix_cross_entropy(noisy, hidden, targets.clamp(min=0)))
 
 
 @pytest.mark.parametrize("rows", [1, 4, 512])

@@ -44,7 +44,8 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
+from hf_lecture_models.base.generation import PredictsNextToken, next_token_labels
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids

@@ -84,10 +84,10 @@ class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
             # Columns from the end until every row has its order-1 real words.
             keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
             attention_mask = attention_mask[:, -keep:]
-        inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
+        inputs = super().prepare_inputs_for_generation
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
 
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         if generation_config.guidance_scale not in (None, 1):
             raise ValueError("an n-gram model takes no guidance_scale: it has words, and logarithms, of probability 0")
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+        return super()._get_logits_processor(generation_config, *args, **kwargs)

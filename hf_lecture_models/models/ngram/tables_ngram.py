@@ -166,4 +166,4 @@ def _prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any
             f"cache_implementation={name!r} names a cache of keys and values, of which an n-gram model has none; leave "
             "it out"
         )
-    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)

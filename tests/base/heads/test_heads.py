@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.heads.classification import TokenClassificationHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
 from tests.model_tests import (
