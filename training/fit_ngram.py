@@ -25,7 +25,7 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting, write_yaml
 from hf_lecture_models.io.runs import as_program
 from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS, ngram_counts
-from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
+from hf_lecture_models.models.ngram.classes.class_files import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit

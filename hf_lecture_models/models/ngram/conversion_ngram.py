@@ -21,7 +21,9 @@ from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,
+    classes_beside,
     read_classes,
+    save_with_classes,
     special_tokens,
     word_classes,
     write_classes,
@@ -169,15 +171,6 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
     write_arpa(self.tables(), words, path, unknown=False)
 
 
-def classes_beside(path: _Path) -> Path:
-    """Return the path of the file of classes that belongs to an ARPA file.
-
-    >>> classes_beside("lm.arpa.gz").name
-    'lm.arpa.gz.classes'
-    """
-    return Path(f"{os.fspath(path)}.classes")
-
-
 def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
     """Write the model as a machine in OpenFst's text format, NAME.fst.txt with NAME.syms; return its states and arcs.
 
@@ -273,11 +266,3 @@ def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
         model = NGramForCausalLM.from_pretrained(source)
         save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
     return ngram_counts(model.config)
-
-
-def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:
-    """Write an ARPA file, and for a model of classes NAME.classes beside it; else an old NAME.classes is deleted."""
-    classes = classes_beside(path)
-    model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes)
-    if model.word_classes() is None:
-        classes.unlink(missing_ok=True)

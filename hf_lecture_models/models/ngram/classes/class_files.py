@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,20 @@ def write_classes(path: _Path, classes: WordClasses, words: Sequence[str], names
             name = names[classes.class_of[index]]
             if name != words[index]:
                 file.write(f"{name} {10.0 ** float(classes.log10_probs[index])!r} {words[index]}\n")
+
+
+def classes_beside(path: _Path) -> Path:
+    """Return the path of the file of classes that belongs to an ARPA file.
+
+    >>> classes_beside("lm.arpa.gz").name
+    'lm.arpa.gz.classes'
+    """
+    return Path(f"{os.fspath(path)}.classes")
+
+
+def save_with_classes(model: Any, tokenizer: Any, path: _Path) -> None:
+    """Write an ARPA file, and for a model of classes NAME.classes beside it; else an old NAME.classes is deleted."""
+    classes = classes_beside(path)
+    model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes)
+    if model.word_classes() is None:
+        classes.unlink(missing_ok=True)
