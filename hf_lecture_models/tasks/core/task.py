@@ -120,7 +120,7 @@ RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
 class Task(ABC, Generic[RecipeType]):
     """A task: its data, its models and its measures.
 
-    `encode`, `measure` and the predictions take the task's settings (`settings_class`), or a recipe, which has them too.
+    `encode`, `measure` and the predictions take its settings (`settings_class`), or a recipe, which has them too.
 
     Attributes:
         name: the name of its module, also shown on cards.
