@@ -1,16 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Every architecture of the NLP lectures as Hugging Face models. Importing the package registers all of them."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hf_lecture_models import hub
-from hf_lecture_models.evaluation.language_model import evaluate_language_model
-from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
-from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.io.optional_packages import report_output_size
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache
-from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.bag_of_words import BagOfWordsConfig, BagOfWordsForSequenceClassification, BagOfWordsModel
 from hf_lecture_models.models.bert import (
     LectureBertConfig,
@@ -96,7 +92,6 @@ from hf_lecture_models.tasks.captioning.pipeline import ImageCaptioningPipeline
 from hf_lecture_models.tasks.pipelines import register_pipelines
 from hf_lecture_models.tasks.question_answering.pipeline import ExtractiveQuestionAnsweringPipeline
 from hf_lecture_models.tasks.translation.pipeline import MachineTranslationPipeline
-from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization import (
     BpeTokenizer,
     ByteTokenizer,
@@ -112,7 +107,23 @@ register_pipelines()
 report_output_size()
 
 if TYPE_CHECKING:
+    from hf_lecture_models import hub
+    from hf_lecture_models.evaluation.language_model import evaluate_language_model
+    from hf_lecture_models.evaluation.scoring import score_texts
+    from hf_lecture_models.generation.fusion import NGramLogitsProcessor
+    from hf_lecture_models.loading import load_model
     from hf_lecture_models.tasks.prediction import predict
+    from hf_lecture_models.tasks.translation.translate import translate
+
+# Imported when they are first used: what registers nothing.
+_LATER = {
+    "NGramLogitsProcessor": "generation.fusion",
+    "evaluate_language_model": "evaluation.language_model",
+    "load_model": "loading",
+    "predict": "tasks.prediction",
+    "score_texts": "evaluation.scoring",
+    "translate": "tasks.translation.translate",
+}
 
 __all__ = [
     "BagOfWordsConfig",
@@ -209,12 +220,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import `predict` when it is first used: it needs the tasks."""
-    if name == "predict":
-        from hf_lecture_models.tasks.prediction import predict
-
-        return predict
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a public name that registers nothing when it is first used."""
+    if name == "hub":
+        return import_module(f"{__name__}.hub")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

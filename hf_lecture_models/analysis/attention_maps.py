@@ -111,7 +111,7 @@ def get_attention_maps(model: Any, tokenizer: Any, text: str, text_pair: str | N
         ValueError: the model has no attention weights; the text is blank, or longer than the model reads; the weights
             hold NaN.
     """
-    if getattr(model.config, "is_encoder_decoder", False):
+    if model.config.is_encoder_decoder:
         model = model.get_encoder()
     read = text_input(model, tokenizer, text, text_pair)
     with torch.no_grad(), evaluation_mode(model), eager_attention(model):

@@ -72,7 +72,7 @@ def measure_gradient_flow(model: Any, tokenizer: Any, text: str) -> GradientFlow
         TypeError: `text` is not a str.
         ValueError: the model has no states with gradients; the text is blank, or longer than the model reads.
     """
-    if getattr(model.config, "is_encoder_decoder", False):
+    if model.config.is_encoder_decoder:
         model = model.get_encoder()
     read = text_input(model, tokenizer, text)
     with evaluation_mode(model):

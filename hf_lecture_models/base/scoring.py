@@ -7,8 +7,30 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.inputs import last_token_index, real_token_mask, scored_positions
+
+
+def token_scores(model: Any, input_ids: Tensor, attention_mask: Tensor, wanted: Tensor) -> Tensor:
+    """Return ln p of each token by the model's own `score`, which needs less memory, or else `score_from_logits`.
+
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> model = GPT2LMHeadModel(GPT2Config(vocab_size=9, n_embd=12))
+    >>> ids = torch.tensor([[1, 2, 3]])
+    >>> token_scores(model, ids, torch.ones_like(ids), ids > 1).shape
+    torch.Size([1, 3])
+
+    Args:
+        input_ids, attention_mask: (batch, seq).
+        wanted: bool, (batch, seq) or (seq,), the places that are asked for: a context costs no softmax where `score`
+            takes this argument. Scores of other places may be anything.
+    """
+    score = trait(model, "score")
+    if score is None:
+        return score_from_logits(model, input_ids, attention_mask)
+    options = {"wanted": wanted} if "wanted" in inspect.signature(score).parameters else {}
+    return score(input_ids, attention_mask, **options)
 
 
 def score_from_logits(model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any) -> Tensor:

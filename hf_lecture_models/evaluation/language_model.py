@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 from hf_lecture_models.io.progress import ProgressBar
@@ -119,7 +120,7 @@ def check_distribution(model: Any) -> None:
     Raises:
         ValueError: they do not sum to one.
     """
-    if not getattr(model.config, "is_distribution", True):
+    if not trait(model, "is_distribution"):
         raise ValueError(
             f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
             "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
@@ -137,11 +138,11 @@ def _exp(nats: float, count: int) -> float:
 
 
 class Scorer(Protocol):
-    """What scores texts in another way than `score_texts` and `score_stream`."""
+    """A function like `score_texts` and `score_stream`, but with another way to compute the probability of a text."""
 
     @property
     def stream(self) -> bool:
-        """Whether the texts of a call follow each other."""
+        """True if the texts of a call follow each other."""
 
     def __call__(
         self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
@@ -176,7 +177,7 @@ def evaluate_language_model(
         texts: each item is one text that ends in `</s>`; one may be empty.
         stream: carry state and context across texts. By default each text is scored by itself.
         batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
-        score: what scores the texts in another way; by default `score_texts`, or `score_stream` of a stream.
+        score: computes the scores; by default `score_texts`, or `score_stream` with `stream`.
 
     Returns:
         The measures that `PerplexityAccumulator` lists, and the conditions of `score`.

@@ -19,7 +19,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit, is_of_lectures
-from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.base.scoring import token_scores
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.io.progress import ProgressBar
@@ -124,22 +125,18 @@ class ContextLimit:
             ValueError: the model's longest input is one token, or it sees the tokens after a place.
         """
         config = model.config
-        window = getattr(config, "max_position_embeddings", None)
-        stateful = getattr(model, "_is_stateful", False)
+        window, order, segment = (trait(model, name) for name in ("max_position_embeddings", "order", "segment_length"))
         # A state that knows positions cannot be carried on without end: it has been trained on those of a window.
-        if (
-            stateful
-            and window is None
-            and {"past_key_values", CACHE} & inspect.signature(model.forward).parameters.keys()
-        ):
+        takes_state = {"past_key_values", CACHE} & inspect.signature(model.forward).parameters.keys()
+        if trait(model, "_is_stateful") and window is None and takes_state:
             # A segment that returns its state computes all logits, whatever `score` does.
-            longest, segment = max(2, _MAX_LOGITS // config.vocab_size), getattr(config, "segment_length", None)
+            longest = max(2, _MAX_LOGITS // config.vocab_size)
             if segment is not None:  # where the cuts are makes a difference to a memory of some states
                 return cls(min(longest, segment), overlap=0, exact=False, carries_state=True)
             return cls(longest, overlap=0, exact=True, carries_state=True)
         fits = max(2, _MAX_LOGITS // _logits_per_token(model))
-        if getattr(config, "order", None):
-            context = max(1, config.order - 1)
+        if order:
+            context = max(1, order - 1)
             return cls(longest=max(fits, 2 * context), overlap=context, exact=True)
         # A model without a limit is given windows of the length that it was trained on, if it names one.
         own = window if is_of_lectures(config) else None
@@ -156,7 +153,7 @@ def _refuse_later_tokens(model: Any) -> None:
     Their product over a text is not its probability. The classes load as causal language models all the same.
     """
     config = model.config
-    special = {getattr(config, name, None) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
+    special = {trait(model, name) for name in ("pad_token_id", "bos_token_id", "eos_token_id")}
     ids = [number for number in range(config.vocab_size) if number not in special][:2]
     if is_of_lectures(config) or len(ids) < 2:
         return
@@ -176,7 +173,7 @@ def _refuse_later_tokens(model: Any) -> None:
 
 def _logits_per_token(model: Any) -> int:
     # A `score` of the model's own never holds all rows of the vocabulary, but some tens of numbers per token.
-    return 64 if hasattr(type(model), "score") else model.config.vocab_size
+    return model.config.vocab_size if trait(model, "score") is None else 64
 
 
 def score_texts(
@@ -210,7 +207,7 @@ def score_texts(
     check_tokenizer(model, tokenizer)
     limit = ContextLimit.of(model)
     with evaluation_mode(model), torch.no_grad():
-        if hasattr(type(model), "score_joined"):
+        if trait(model, "score_joined") is not None:
             _check_batch_size(batch_size)
             log_probs = _score_joined(model, tokens, ~predicted, limit, progress)
         else:
@@ -334,7 +331,7 @@ def score_rows(
             unspecified; None: 1.
     """
     _check_batch_size(batch_size)
-    if hasattr(type(model), "score_joined"):
+    if trait(model, "score_joined") is not None:
         return _join_and_score(model, rows, limit, progress)
     first = [1] * len(rows) if wanted_from is None else [max(1, place) for place in wanted_from]
     results = [np.zeros(len(row) - 1) for row in rows]
@@ -441,11 +438,7 @@ def _score_batch(model: Any, rows: list[np.ndarray], batch: list[Window]) -> np.
     mask = (places < lengths[:, None]).long().to(model.device)
     wanted = (places >= torch.tensor(scored_from)[:, None]).to(model.device)
     ids = ids.to(model.device)
-    if not hasattr(model, "score"):
-        return checked(score_from_logits(model, ids, mask))
-    # The context of a window costs no softmax where the model takes `wanted`.
-    options = {"wanted": wanted} if "wanted" in inspect.signature(model.score).parameters else {}
-    return checked(model.score(ids, mask, **options))
+    return checked(token_scores(model, ids, mask, wanted))
 
 
 def score_with_state(model: Any, row: np.ndarray, segment: int, progress: bool) -> np.ndarray:

@@ -18,6 +18,7 @@ from torch.nn import functional
 from transformers import LogitsProcessor
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import start_token_id
 
 
@@ -61,14 +62,14 @@ class NGramLogitsProcessor(LogitsProcessor):
                 f"the tokenizer has {len(tokenizer)} tokens but the vocab_size of the added model is "
                 f"{model.config.vocab_size}; train the added model with the same tokenizer"
             )
-        own = getattr(model, "own_tokenizer", None)
+        own = trait(model, "own_tokenizer")
         if model_tokenizer is None and own is not None and own is not tokenizer:
             _check_same_tokens(tokenizer, own)
         self.model, self.weight = model, weight
         begin = start_token_id(tokenizer)
         self.pad_token_id = begin if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         self.padding_begins = self.pad_token_id == begin
-        order = getattr(model.config, "order", None)
+        order = trait(model, "order")
         self.context_size = None if order is None else max(1, order - 1)
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 

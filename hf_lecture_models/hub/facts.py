@@ -12,8 +12,9 @@ from huggingface_hub import constants
 from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from hf_lecture_models.hub.card import PACKAGE
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.hub.export import registered_classes
+from hf_lecture_models.hub.metadata import PACKAGE
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import read_yaml
@@ -244,7 +245,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
         "model_type": model.config.model_type,
         "class": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "table_entries": getattr(model.config, "table_entries", 0),
+        "table_entries": trait(model, "table_entries"),
     }
 
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMultipleChoice
 
-from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.limits import input_limit
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.files import staged_file
 
@@ -42,13 +42,10 @@ class _Tensors(nn.Module):
         self.model = model
         known = inspect.signature(model.forward).parameters
         self.options = {"use_cache": False} if "use_cache" in known else {}
-        # Some models of transformers take types of tokens and know one type alone.
-        types = getattr(model.config, "type_vocab_size", 2 if isinstance(model.config, LectureConfig) else 1)
         self.inputs = ["input_ids", "attention_mask"]
-        self.inputs += ["token_type_ids"] if "token_type_ids" in known and types > 1 else []
+        self.inputs += ["token_type_ids"] if "token_type_ids" in known and trait(model, "type_vocab_size") > 1 else []
         self.has_choices = type(model) in model_classes(AutoModelForMultipleChoice, type(model.config))
-        self.shortest = 1 if getattr(model.config, "pair_combination", None) is None else 3
-        self.shortest = 5 if getattr(model.config, "both_orders", False) else self.shortest
+        self.shortest = 5 if trait(model, "both_orders") else 1 if trait(model, "pair_combination") is None else 3
         axes = ("batch", "choices", "seq") if self.has_choices else ("batch", "seq")
         self.axes = dict(enumerate(torch.export.Dim(name) for name in axes))
         short, long = (self._outputs(*self.example(2, length)) for length in self._two_lengths())
@@ -64,32 +61,18 @@ class _Tensors(nn.Module):
         """Return inputs with padding on the left of the first row, on the right of the second, and two token types."""
         shape = (rows, 3, length) if self.has_choices else (rows, length)
         # ELMo's words are rows of characters.
-        characters = getattr(self.model.config, "max_characters_per_token", None)
+        characters = trait(self.model, "max_characters_per_token")
         of_words = shape if characters is None else (*shape, characters)
         ids = torch.arange(math.prod(of_words)).view(of_words) % self.model.config.vocab_size
         mask = torch.ones(shape, dtype=torch.long)
         mask[0, ..., : length // 2] = mask[1:2, ..., length - length // 3 :] = 0
-        ids = self._with_task_tokens(ids, mask)
+        if place := trait(self.model, "place_task_tokens"):
+            ids = place(ids, mask)
         return [ids, mask, (torch.arange(length) % 2).expand(shape).contiguous()][: len(self.inputs)]
-
-    def _with_task_tokens(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Return `ids` with GPT-1's special tokens where its heads look: Extract last, Delim in the middle of pairs."""
-        config = self.model.config
-        extract, delim = getattr(config, "extract_token_id", None), getattr(config, "delim_token_id", None)
-        if extract is None:
-            return ids
-        ordinary = torch.tensor([token for token in range(config.vocab_size) if token not in (extract, delim)])
-        ids, first = ordinary[ids % len(ordinary)], mask.argmax(-1, keepdim=True)
-        last = first + mask.sum(-1, keepdim=True) - 1
-        ids = ids.scatter(-1, last, extract)
-        if delim is None or not getattr(config, "both_orders", False):
-            return ids
-        return ids.scatter(-1, (first + last + 1) // 2, delim)
 
     def unpadded_example(self) -> tuple[Tensor, ...]:
         """Return inputs to trace the model with, in more than one block where attention is computed in blocks."""
-        config = self.model.config
-        block = max(getattr(config, name, 0) for name in ("window_size", "block_size"))
+        block = trait(self.model, "attention_block")
         first, *others = self.example(2, min(max(5, block + 1), input_limit(self.model) or sys.maxsize))
         return (first, *map(torch.ones_like, others))
 
@@ -168,9 +151,9 @@ def _refuse(model: Any) -> None:
         raise ValueError(f"{type(model).__name__} holds tables of counts, no neural network: write an ARPA file")
     if size > _LARGEST:
         raise ValueError(f"the model takes {size / 2**30:.1f} GiB in float32; one ONNX file holds less than 2 GiB")
-    if model.main_input_name == "pixel_values" and not isinstance(getattr(model.config, "image_size", None), int):
+    if model.main_input_name == "pixel_values" and not isinstance(trait(model, "image_size"), int):
         raise ValueError(f"{type(model).__name__} has no image_size, so that it is not known which images it reads")
-    if getattr(model.config, "is_encoder_decoder", False):
+    if model.config.is_encoder_decoder:
         raise ValueError(
             f"{type(model).__name__} reads a source and writes a target token by token, which one file cannot hold; "
             "only models that read one text or image are written as ONNX"

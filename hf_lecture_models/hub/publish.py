@@ -32,7 +32,7 @@ from hf_lecture_models.version import __version__
 
 # The files that `publish` writes under names that depend on the model, at the top of a repository or in a folder.
 _MODEL_CODE = ("modeling", "configuration", "tokenization", "image_processing")
-_SHARED_CODE = ("base", "evaluation", "io", "layers", "pipelines")
+_SHARED_CODE = ("base", "evaluation", "io", "layers", "pipelines", "tasks")
 MANAGED_FILES = (
     *weight_file_patterns(),
     *(f"{kind}_*.py" for kind in (*_MODEL_CODE, *_SHARED_CODE)),

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial, wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from typing import Any
 
 TRANSFORMER_TARGETS = {"c_attn": "qkv_proj", "mlp.c_proj": "down_proj", "ln_1": "attention_norm", "ln_2": "ffn_norm"}
@@ -20,32 +19,41 @@ def after_import(name: str, complete: Callable[[Any], None]) -> None:
     """Call `complete` with the module `name`: now if it is imported already, else after its import."""
     if name in sys.modules:
         complete(sys.modules[name])
-    else:
-        sys.meta_path.insert(0, _After(name, complete))
+        return
+    _FINDER.waiting.setdefault(name, []).append(complete)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
 
 
-class _After(MetaPathFinder):
-    """Finds a module as the other finders do, and completes it once it is loaded."""
+class _Finder(MetaPathFinder):
+    """Finds modules as the other finders do, and completes those that something waits for once they are loaded.
 
-    def __init__(self, name: str, complete: Callable[[Any], None]) -> None:
-        self.name, self.complete = name, complete
+    There is one, in `sys.meta_path` while something waits.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, list[Callable[[Any], None]]] = {}
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return None for all other modules, which leaves them to the other finders."""
-        if fullname != self.name:
+        if fullname not in self.waiting:
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        others = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next((found for found in others if found is not None), None)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
-            load = loader.exec_module
-
-            def exec_module(module: Any) -> None:
-                load(module)
-                self.complete(module)
-
-            loader.exec_module = exec_module
+            loader.exec_module = partial(self._load, loader.exec_module)
         return spec
+
+    def _load(self, load: Callable[[Any], None], module: Any) -> None:
+        load(module)
+        for complete in self.waiting.pop(module.__name__, ()):
+            complete(module)
+        if not self.waiting and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+_FINDER = _Finder()
 
 
 def register_adapter_targets(model_type: str, names: dict[str, str]) -> None:

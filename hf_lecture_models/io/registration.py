@@ -2,7 +2,8 @@
 """Register models with transformers, so that Auto classes, pipelines and other programs find them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 # Importing processing_utils runs transformers/__init__ again and replaces the module object; afterwards it stays.
@@ -53,3 +54,27 @@ def expose(cls: type) -> None:
     if current is not cls and not current.__module__.startswith("hf_lecture_models"):
         raise ValueError(f"transformers has a class {cls.__name__} of its own; give ours a prefix")
     setattr(module, cls.__name__, cls)
+
+
+def attach(cls: type, module: str, class_methods: Sequence[str] = (), methods: Sequence[str] = ()) -> None:
+    """Give a class functions of another module as methods, imported when one of them is first looked up.
+
+    What only the package can do does not travel with a model's code to the Hub. The class declares these methods too,
+    so that a type checker knows their signatures.
+    """
+    for name in class_methods:
+        setattr(cls, name, _AtFirstUse(cls, name, module, classmethod))
+    for name in methods:
+        setattr(cls, name, _AtFirstUse(cls, name, module, lambda function: function))
+
+
+class _AtFirstUse:
+    """Stands in a class for a method until it is looked up."""
+
+    def __init__(self, cls: type, name: str, module: str, kind: Callable[[Any], Any]) -> None:
+        self.cls, self.name, self.module, self.kind = cls, name, module, kind
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        method = self.kind(getattr(import_module(self.module), self.name))
+        setattr(self.cls, self.name, method)
+        return method.__get__(instance, owner)

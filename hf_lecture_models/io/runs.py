@@ -74,7 +74,7 @@ def _exit(number: int, _: Any) -> None:
 
 
 def as_options(message: str, names: Mapping[str, str]) -> str:
-    """Return a message for a terminal: what stands in backquotes is an option there, if it is one of the names.
+    """Return a message for a terminal: a name in backquotes becomes the option that `names` has for it.
 
     >>> as_options("leave `top_k` out, or set `model.order`", {"top_k": "--top-k", "model": "--model"})
     'leave --top-k out, or set --model.order'

@@ -36,7 +36,7 @@ def task_file_of(config: Any) -> dict[str, Any]:
     Raises:
         ValueError: it is damaged, or one of its fields has a wrong type.
     """
-    name, commit = getattr(config, "name_or_path", ""), getattr(config, "_commit_hash", None)
+    name, commit = config.name_or_path, getattr(config, "_commit_hash", None)
     if not name:
         return {}
     if Path(name).is_dir():

@@ -20,7 +20,6 @@ from transformers.pipelines import (
 
 from hf_lecture_models.base.pillow_images import open_input
 from hf_lecture_models.evaluation import sentence_ranking
-from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.sentence_ranking import Score, SentenceRankingPipeline
 from hf_lecture_models.tasks.captioning import pipeline as image_captioning
 from hf_lecture_models.tasks.captioning.pipeline import ImageCaptioningPipeline
@@ -122,5 +121,7 @@ def _open_images_of_all_forms(image_pipeline: Any) -> None:
 
 def _score_with_package(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[Score]:
     """Score sentences of any length with any causal language model, and what they have in common only once."""
+    from hf_lecture_models.evaluation.scoring import score_texts
+
     scores = score_texts(model, tokenizer, sentences, **options)
     return [Score(score.ids.tolist(), score.log_probs.tolist()) for score in scores]

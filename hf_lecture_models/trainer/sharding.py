@@ -13,6 +13,8 @@ from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 from torch import nn
 from torch.distributed.tensor import DTensor
 
+from hf_lecture_models.base.traits import trait
+
 
 def shard_on_cpus() -> None:
     """Make accelerate shard on processes of a CPU, too.
@@ -76,7 +78,7 @@ def _block_classes(model: nn.Module) -> list[str]:
     """Names of the classes in `_no_split_modules` that the model has, without those around a shared weight."""
     uses = Counter(id(p) for module in model.modules() for p in module.parameters(recurse=False))
     found = []
-    for name in getattr(model, "_no_split_modules", None) or []:
+    for name in trait(model, "_no_split_modules") or []:
         blocks = [module for module in model.modules() if type(module).__name__ == name]
         if blocks and all(uses[id(p)] == 1 for block in blocks for p in block.parameters()):
             found.append(name)

@@ -154,6 +154,7 @@ def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown
 
 
+@pytest.mark.slow
 @of("multiple_choice")
 def test_the_printed_command_trains_a_stock_model_and_predicts(script: Script) -> None:
     out, _ = script.finish(*printed_commands(script.task)[0])
@@ -176,6 +177,7 @@ def test_the_printed_command_trains_a_stock_model_and_predicts(script: Script) -
     assert (record["best_metric"], record["items"]) == (pytest.approx(right / 3), len(COPA))
 
 
+@pytest.mark.slow
 @of("multiple_choice")
 def test_the_card_says_what_was_measured(script: Script) -> None:
     data = ["--train_files", "rows.jsonl", "--test_files", "rows.jsonl"]
@@ -200,6 +202,7 @@ def test_data_alone_train_a_small_model_and_say_its_size(script: Script, capsys:
     assert int(found[1].replace(",", "")) < 1e6
 
 
+@pytest.mark.slow
 @of("squad")
 def test_the_printed_command_trains_a_stock_answerer(script: Script) -> None:
     out, _ = script.finish(*printed_commands(script.task)[0], "--predict_files", "test.json")
@@ -236,6 +239,7 @@ def test_a_task_by_its_name_has_all_its_tags(script: Script) -> None:
     assert json.loads(Path("OUT/task.json").read_text())["scheme"] == "entities"
 
 
+@pytest.mark.slow
 @of("tagging")
 def test_the_printed_command_trains_a_stock_tagger(script: Script) -> None:
     out, err = script.finish(*printed_commands(script.task)[0])

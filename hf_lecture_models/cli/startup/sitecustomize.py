@@ -22,11 +22,8 @@ class _AfterTransformers(MetaPathFinder):
         """Return None for all other modules, which leaves them to the other finders."""
         if fullname != "transformers":
             return None
-        sys.meta_path.remove(self)
-        try:
-            spec = find_spec(fullname)
-        finally:
-            sys.meta_path.insert(0, self)
+        others = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next((found for found in others if found is not None), None)
         # The process may be another Python, in which the package is not installed.
         if spec is not None and spec.loader is not None and find_spec("hf_lecture_models") is not None:
             self._follow(spec.loader)

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.analysis.figures import save_learning_curve
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.facts import collect_facts, training_record, write_facts
@@ -121,7 +122,7 @@ def _train_one(baseline: Baseline, comparison: Comparison, folder: Path, results
         "name": baseline.name,
         "title": baseline.title,
         "parameters": trained.model.num_parameters(),
-        "table_entries": getattr(trained.model.config, "table_entries", 0),
+        "table_entries": trait(trained.model, "table_entries"),
         "seconds": trained.seconds,
         "tokens": trained.tokens,
         "tokens_per_second": trained.tokens / trained.seconds,

@@ -68,7 +68,7 @@ def see_classes(loaded: LoadedModel, text: str, pair: str) -> str:
 
 
 def _is_number(loaded: LoadedModel) -> bool:
-    return getattr(loaded.model.config, "problem_type", None) == "regression"
+    return bool(loaded.model.config.problem_type == "regression")
 
 
 def see_image_classes(loaded: LoadedModel, image: str) -> str:

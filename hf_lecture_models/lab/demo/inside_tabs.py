@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from hf_lecture_models.analysis.segmentation import segmentation_steps
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.surprisal import kind_of
 from hf_lecture_models.lab.demo import rendering
 from hf_lecture_models.lab.demo.answers import LoadedModel
@@ -24,7 +25,7 @@ from hf_lecture_models.models.ngram import NGramForCausalLM
 
 def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     """Add a map of attention, by layer and head, of the models that have heads, if there are any."""
-    models = [one for one in models if getattr(one.model.config, "num_attention_heads", 0)] or models
+    models = [one for one in models if trait(one.model, "num_attention_heads")] or models
 
     def answer(which: int, text: str, layer: float, head: float, word: str, every_head: bool) -> str:
         return see_attention(models[which], text, int(layer), int(head), word or "", bool(every_head))
@@ -43,7 +44,7 @@ def attention_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
 
 def _most(models: Sequence[LoadedModel], field: str) -> int:
     """Return the largest number of layers or heads among the models, at least 1."""
-    return max(int(getattr(loaded.model.config, field, None) or 1) for loaded in models)
+    return max(int(trait(loaded.model, field) or 1) for loaded in models)
 
 
 def gradients_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:

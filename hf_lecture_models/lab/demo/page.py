@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from string import ascii_uppercase
 from typing import Any
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.surprisal import CAUSAL, kind_of
 from hf_lecture_models.lab.demo import rendering
 from hf_lecture_models.lab.demo.answers import LoadedModel
@@ -58,11 +59,11 @@ def _has_head(task: str) -> Callable[[LoadedModel], bool]:
 
 
 def _draws_strokes(loaded: LoadedModel) -> bool:
-    return getattr(loaded.model.config, "point_width", 0) == 3
+    return bool(trait(loaded.model, "point_width") == 3)
 
 
 def _is_encoder_decoder(loaded: LoadedModel) -> bool:
-    return bool(getattr(loaded.model.config, "is_encoder_decoder", False))
+    return bool(loaded.model.config.is_encoder_decoder)
 
 
 def _reads_text(loaded: LoadedModel) -> bool:

@@ -24,6 +24,7 @@ from torch.nn import functional
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
     TextScore,
@@ -147,7 +148,7 @@ def adapt_stream(
     Returns:
         (tokens,) float64, natural logarithms, 0 where nothing is predicted; and the state after the last token.
     """
-    if not getattr(model.config, "is_distribution", True):
+    if not trait(model, "is_distribution"):
         raise ValueError(f"the scores of this {type(model).__name__} do not sum to one, so no cache mixes with them")
     dynamic, caches = _kinds(adaptation)
     state = _checked_state(state or StreamState(caches=(None,) * len(caches)), dynamic, caches)

@@ -15,7 +15,6 @@ is only a lower bound: with x_s drawn from the tokenizer's own distribution q of
 It holds in the mean over draws, and is tighter for larger S. Every number here is a natural logarithm.
 """
 
-import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +24,8 @@ import torch
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer
-from hf_lecture_models.base.scoring import score_from_logits
+from hf_lecture_models.base.scoring import token_scores
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, checked, rows_at_once, score_rows
 from hf_lecture_models.io.progress import ProgressBar
@@ -105,7 +105,7 @@ def score_marginal(
     encoded = encode_texts(tokenizer, texts)
     check_tokenizer(model, tokenizer)
     with evaluation_mode(model), torch.no_grad():
-        if order := getattr(model.config, "order", None):
+        if order := trait(model, "order"):
             sums, method = _sums(model, tokenizer, texts, max(1, order - 1), end, progress), EXACT
         else:
             sums, method = _bounds(model, tokenizer, texts, end, samples, seed, batch_size, progress), BOUND
@@ -140,7 +140,7 @@ class MarginalScorer:
 
     def conditions(self, model: Any) -> dict[str, str]:
         """Return whether the sum is exact for this model."""
-        return {"segmentations": EXACT if getattr(model.config, "order", None) else BOUND}
+        return {"segmentations": EXACT if trait(model, "order") else BOUND}
 
 
 def _check(tokenizer: Any, batch_size: int, samples: int) -> None:
@@ -286,16 +286,8 @@ def _last_scores(model: Any, ids: torch.Tensor) -> np.ndarray:
     found = [np.zeros(0)]
     for rows in ids.split(rows_at_once(model, ids.shape[1])):
         rows = rows.to(model.device)
-        mask = torch.ones_like(rows)
-        if not hasattr(model, "score"):
-            scores = score_from_logits(model, rows, mask)
-        elif "wanted" in inspect.signature(model.score).parameters:
-            scores = model.score(
-                rows, mask, wanted=torch.arange(rows.shape[1], device=rows.device) == rows.shape[1] - 1
-            )
-        else:
-            scores = model.score(rows, mask)
-        found.append(checked(scores)[:, -1])
+        last = torch.arange(rows.shape[1], device=rows.device) == rows.shape[1] - 1
+        found.append(checked(token_scores(model, rows, torch.ones_like(rows), wanted=last))[:, -1])
     return np.concatenate(found)
 
 

@@ -106,6 +106,11 @@ class EfficientTransformerConfig(LectureConfig):
         ends = self.attention_kind in ("random", "low_rank") or self.position_encoding == "learned"
         return self.max_position_embeddings if ends else None
 
+    @property
+    def attention_block(self) -> int:
+        """Tokens for which attention is computed together."""
+        return max(self.window_size, self.block_size)
+
     def check_fields(self) -> None:
         """Check that sizes are even where halves are needed, and that windows and blocks fit in the length."""
         for name in ("hidden_size", *(("num_buckets",) if self.attention_kind == "hashing" else ())):

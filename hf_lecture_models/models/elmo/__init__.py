@@ -9,9 +9,8 @@ from transformers import (
     AutoModelForTokenClassification,
 )
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
-from hf_lecture_models.models.elmo.conversion_elmo import from_allennlp
 from hf_lecture_models.models.elmo.modeling_elmo import ElmoForPreTraining, ElmoModel
 from hf_lecture_models.models.elmo.modeling_elmo_tasks import (
     ElmoForQuestionAnswering,
@@ -19,9 +18,7 @@ from hf_lecture_models.models.elmo.modeling_elmo_tasks import (
     ElmoForTokenClassification,
 )
 
-# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
-# signatures that the class declares.
-setattr(ElmoModel, "from_allennlp", classmethod(from_allennlp))  # noqa: B010
+attach(ElmoModel, f"{__name__}.conversion_elmo", ["from_allennlp"])
 
 register(
     ElmoConfig,

@@ -4,7 +4,7 @@
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMultipleChoice, AutoModelForSequenceClassification
 
 from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
 from hf_lecture_models.models.gpt1.configuration_gpt1 import Gpt1Config
 from hf_lecture_models.models.gpt1.conversion_gpt1 import official_weights
 from hf_lecture_models.models.gpt1.modeling_gpt1 import (
@@ -15,6 +15,7 @@ from hf_lecture_models.models.gpt1.modeling_gpt1 import (
     Gpt1PreTrainedModel,
 )
 
+attach(Gpt1PreTrainedModel, f"{__name__}.example_gpt1", methods=["place_task_tokens"])
 register(
     Gpt1Config,
     [

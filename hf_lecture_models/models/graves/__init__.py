@@ -6,16 +6,13 @@ They are two model types: an Auto class builds a new model from its configuratio
 
 from transformers import AutoModel
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
 from hf_lecture_models.models.graves.configuration_graves import GravesConfig
 from hf_lecture_models.models.graves.configuration_joint_gaussian import JointGaussianConfig
-from hf_lecture_models.models.graves.estimation_graves import fit
 from hf_lecture_models.models.graves.modeling_graves import GravesForSequencePrediction
 from hf_lecture_models.models.graves.modeling_joint_gaussian import JointGaussianForSequencePrediction
 
-# What only the package can do does not travel with the model's code to the Hub. By setattr: a type checker keeps the
-# signature that the class declares.
-setattr(JointGaussianForSequencePrediction, "fit", classmethod(fit))  # noqa: B010
+attach(JointGaussianForSequencePrediction, f"{__name__}.estimation_graves", ["fit"])
 
 register(GravesConfig, [(AutoModel, GravesForSequencePrediction)])
 register(JointGaussianConfig, [(AutoModel, JointGaussianForSequencePrediction)])

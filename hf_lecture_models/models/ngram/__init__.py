@@ -3,7 +3,7 @@
 
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.io.registration import register
+from hf_lecture_models.io.registration import attach, register
 from hf_lecture_models.models.ngram.checks_ngram import (
     ALLOWED_VALUES,
     LARGEST_VALUES,
@@ -12,18 +12,7 @@ from hf_lecture_models.models.ngram.checks_ngram import (
     check_fields,
 )
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import from_arpa, from_kenlm, save_arpa
-from hf_lecture_models.models.ngram.fitting_ngram import fit
-from hf_lecture_models.models.ngram.interpolation_ngram import interpolate
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.tables_ngram import (
-    from_pretrained,
-    from_tables,
-    prepare_cache_for_generation,
-    quantise,
-    tables,
-    word_classes,
-)
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
@@ -32,11 +21,14 @@ setattr(NGramConfig, "check_fields", check_fields)  # noqa: B010
 setattr(NGramConfig, "_broken_rule", broken_rule)  # noqa: B010
 NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITIVE_FIELDS
 NGramConfig.largest_values = LARGEST_VALUES
-for function in (fit, from_arpa, from_kenlm, from_pretrained, from_tables, interpolate):
-    setattr(NGramForCausalLM, function.__name__, classmethod(function))
-for function in (quantise, save_arpa, tables, word_classes):
-    setattr(NGramForCausalLM, function.__name__, function)
-setattr(NGramForCausalLM, "_prepare_cache_for_generation", prepare_cache_for_generation)  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
-
+attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
+attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
+attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
+attach(
+    NGramForCausalLM,
+    f"{__name__}.tables_ngram",
+    ["from_pretrained", "from_tables"],
+    ["quantise", "tables", "word_classes", "_prepare_cache_for_generation"],
+)
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -159,7 +159,7 @@ def from_pretrained(cls: type[NGramForCausalLM], pretrained_model_name_or_path: 
     return loaded
 
 
-def prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
+def _prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
     """Refuse the name of a cache; transformers would ignore it, but for a line in the log."""
     if (name := generation_config.cache_implementation) is not None:
         raise ValueError(

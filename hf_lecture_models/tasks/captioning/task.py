@@ -16,6 +16,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.models.vit import LectureViTModel
 from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import (
     Caption,
@@ -226,7 +227,7 @@ def load_encoder(name: str) -> Any:
         ValueError: it is another kind of model.
     """
     model = AutoModel.from_pretrained(name, local_files_only=check_location(name))
-    if getattr(model, "embeddings", None) is None or model.config.model_type != "lecture_vit":
+    if not isinstance(model, LectureViTModel):
         raise ValueError(
             f"recipe: encoder_from_pretrained {name} is a {type(model).__name__}; a LectureViTModel is needed"
         )

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
@@ -239,7 +240,7 @@ def encode_choices(model: Any, tokenizer: Any, data: Rows, max_length: int | Non
             leaves no token of a context; or the tokenizer belongs to another model, or lacks a padding token or the
             template that the model needs.
     """
-    if getattr(model.config, "extract_token_id", None) is not None:
+    if trait(model, "extract_token_id") is not None:
         require_template(tokenizer, model.text_template)
     flat = _Choices(data)
     rows = list(zip(data.columns["context"], data.columns["choices"], strict=True))

@@ -21,7 +21,7 @@ def class_scores(logits: Tensor, config: Any) -> Tensor:
             leaves the logits as they are, "multi_label_classification" takes the sigmoid, and so does a single class;
             others take the softmax.
     """
-    kind = getattr(config, "problem_type", None)
+    kind = config.problem_type
     if kind == "regression":
         return logits
     return logits.sigmoid() if kind == "multi_label_classification" or logits.shape[-1] == 1 else logits.softmax(-1)

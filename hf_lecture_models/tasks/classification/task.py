@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
@@ -317,11 +318,11 @@ def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | No
             model reads only pairs, and the data have none or the tokenizer does not mark them.
     """
     texts, pairs = _texts(data)
-    if getattr(model.config, "extract_token_id", None) is not None:
+    if trait(model, "extract_token_id") is not None:
         require_template(tokenizer, model.text_template)
-    if pairs is None and getattr(model.config, "both_orders", False):
+    if pairs is None and trait(model, "both_orders"):
         raise ValueError(f"{data.sources[0][0]} has no column text_pair, but the model reads pairs (both_orders)")
-    if getattr(model.config, "pair_combination", None) is not None:
+    if trait(model, "pair_combination") is not None:
         _check_pairs(tokenizer, data)
     encoded = encode_inputs(model, tokenizer, data, texts, pairs, max_length)
     if max_length is not None and (cut := count_cut(encoded)):

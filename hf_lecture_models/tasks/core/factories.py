@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from transformers import CONFIG_MAPPING, AutoConfig
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.compat import StrictDataclassError
 from hf_lecture_models.io.files import weights_file_errors
@@ -91,7 +92,7 @@ def make_model(auto_class: Any, fields: Mapping[str, Any], tokenizer: Any, seed:
     config_class = CONFIG_MAPPING[model_type]
     names = field_names(config_class, fields)
     if tokenizer is not None:
-        template = getattr(models[config_class], "text_template", None)
+        template = trait(models[config_class], "text_template")
         special = _ids_of_template(template, config_class, tokenizer) if template else {}
         for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
             # BERT's configuration has no tokens for the beginning and end of a text.
@@ -162,7 +163,7 @@ def text_template(auto_class: Any, config_class: type) -> str | None:
     'gpt1'
     """
     classes = model_classes(auto_class, config_class)
-    return getattr(classes[0], "text_template", None) if classes else None
+    return trait(classes[0], "text_template") if classes else None
 
 
 def template_to_add(auto_class: Any, recipe: Any) -> str | None:

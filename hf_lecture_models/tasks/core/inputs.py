@@ -53,7 +53,7 @@ def encode_inputs(
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = longest_input(model, tokenizer)
     if max_length is not None and max_length > longest:
-        raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
+        raise ValueError(f"`max_length` {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
     encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):

@@ -10,6 +10,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.tasks.core.factories import adopt_special_tokens, load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.core.frozen import freeze_backbone
 from hf_lecture_models.tasks.core.heads import HeadRecipe
@@ -122,7 +123,7 @@ def _load_with_head(auto_class: Any, recipe: Any, tokenizer: Any, fields: Mappin
         freeze_backbone(model, new)
         if has_new_tokens:
             log_once("the word vectors of the new tokens are random, and freeze_backbone leaves them so")
-        if getattr(model.config, "auxiliary_lm_weight", 0):
+        if trait(model, "auxiliary_lm_weight"):
             log_once(
                 "auxiliary_lm_weight trains nothing of a frozen backbone; --model.auxiliary_lm_weight 0 saves its time"
             )
@@ -132,7 +133,7 @@ def _load_with_head(auto_class: Any, recipe: Any, tokenizer: Any, fields: Mappin
 def _adopt(model: Any, tokenizer: Any, seed: int) -> bool:
     """Give a checkpoint's model the ids of its tokenizer, and return whether some tokens are new to it."""
     known_tokens = model.config.vocab_size
-    if getattr(model, "text_template", None):
+    if trait(model, "text_template"):
         adopt_special_tokens(model, tokenizer, seed)
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id

@@ -10,6 +10,7 @@ from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTrainin
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.progress import ProgressBar
@@ -88,7 +89,7 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
     def is_for(self, model: Any) -> bool:
         """Return whether the model predicts pixels or mean colors."""
         pretrained = type(model) in model_classes(AutoModelForPreTraining, type(model.config))
-        return super().is_for(model) or (pretrained and hasattr(model, "color_head"))
+        return super().is_for(model) or (pretrained and trait(model, "color_head") is not None)
 
     def measures(self, settings: MaskedImagesSettings) -> tuple[Measure, ...]:
         """Return the mean absolute pixel error (black and white differ by 2), or perplexity and accuracy of colors."""
@@ -116,7 +117,7 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
             model, new = load_checkpoint(auto_class, recipe.from_pretrained, recipe.seed)
             if new:
                 log_once(f"weights that {recipe.from_pretrained} does not hold start anew: {', '.join(new)}")
-        if recipe.target == MEAN_COLOR and not hasattr(model, "color_head"):
+        if recipe.target == MEAN_COLOR and trait(model, "color_head") is None:
             raise ValueError(
                 f"{type(model).__name__} predicts no mean colors; set target pixels, or name another model"
             )
@@ -176,7 +177,7 @@ def measure_masked_images(model: Any, images: MaskedImages) -> dict[str, Any]:
 
 
 def _settings_for(model: Any, settings: MaskedImagesSettings) -> MaskedImagesSettings:
-    return replace(settings, target=MEAN_COLOR if hasattr(model, "color_head") else PIXELS)
+    return replace(settings, target=PIXELS if trait(model, "color_head") is None else MEAN_COLOR)
 
 
 def _masked_images(model: Any, processor: Any, data: Rows, settings: MaskedImagesSettings) -> MaskedImages:

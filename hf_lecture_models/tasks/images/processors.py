@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoConfig, AutoImageProcessor
 
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.compat import ViTImageProcessorPil
 from hf_lecture_models.io.locations import check_location
@@ -84,8 +85,8 @@ def pixels_for(model: Any, processor: Any, data: Rows) -> Tensor:
         ValueError: an image is damaged, or the processor's images have another size than the model's.
         OSError: a file is missing.
     """
-    pixels = load_pixels(data, processor, getattr(model.config, "num_channels", 3))
-    size = getattr(model.config, "image_size", None)
+    pixels = load_pixels(data, processor, trait(model, "num_channels"))
+    size = trait(model, "image_size")
     if isinstance(size, int) and pixels.shape[2:] != (size, size):
         raise ValueError(
             f"the image processor makes images of {pixels.shape[2]} x {pixels.shape[3]} pixels, but the model reads "

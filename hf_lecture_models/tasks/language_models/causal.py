@@ -15,6 +15,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.fingerprint import fingerprint_files
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
@@ -162,7 +163,7 @@ class CausalLM(TextsTask[CausalLMRecipe]):
 
     def training_options(self, model: Any, recipe: CausalLMRecipe) -> dict[str, Any]:
         """Turn off what training does not need: logits besides the loss, and the cache."""
-        options: dict[str, Any] = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        options: dict[str, Any] = {"logits_to_keep": 1} if trait(model, "loss_without_logits") else {}
         if recipe.layout != "stream" and "use_cache" in inspect.signature(model.forward).parameters:
             options["use_cache"] = False
         return {"forward_options": options}
@@ -215,7 +216,7 @@ def make_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model: Any 
     stream, starts = token_stream(tokenizer, texts)
     if not len(stream):
         raise ValueError("there is no text to train on; check the training files and columns")
-    if getattr(model, "needs_token_counts", False):
+    if trait(model, "needs_token_counts"):
         _give_counts(model, stream, tokenizer.bos_token_id)
     if recipe.layout == "stream":
         return StreamBatches(stream, recipe.batch_size, recipe.sequence_length, tokenizer.bos_token_id)
@@ -232,7 +233,7 @@ def _streamed_batches(tokenizer: Any, texts: Any, recipe: CausalLMRecipe, model:
     """Return blocks of streamed texts; the first 10,000 texts are counted, since the rest is not known yet."""
     if recipe.layout != "blocks":
         raise ValueError(f"streaming feeds layout blocks only, not {recipe.layout}; set layout blocks")
-    if getattr(model, "needs_token_counts", False):
+    if trait(model, "needs_token_counts"):
         first = (row[recipe.text_column] for row in islice(texts, _COUNTED_TEXTS))
         _give_counts(model, token_stream(tokenizer, first)[0], tokenizer.bos_token_id)
     return StreamedBlocks(texts, tokenizer, recipe)

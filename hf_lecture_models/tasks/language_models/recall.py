@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -157,7 +158,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     def training_options(self, model: Any, recipe: SyntheticRecallRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
         options: dict[str, Any] = {} if recipe.masked else {"use_cache": False}
-        if getattr(model, "loss_without_logits", False) and not recipe.masked:
+        if trait(model, "loss_without_logits") and not recipe.masked:
             options["logits_to_keep"] = 1
         return {"forward_options": options}
 

@@ -15,6 +15,7 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
@@ -118,7 +119,7 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
     def model(self, recipe: SpanCorruptionRecipe, processor: Any, data: Sequence[str]) -> Any:
         """The encoder-decoder."""
         model = make_encoder_decoder(recipe, processor)
-        if getattr(model.config, "decoder_start_token_id", None) is None:  # as in transformers' T5Config
+        if trait(model, "decoder_start_token_id") is None:  # as in transformers' T5Config
             model.config.decoder_start_token_id = processor.pad_token_id
             model.generation_config.decoder_start_token_id = processor.pad_token_id
         return model
@@ -135,7 +136,7 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
 
     def training_options(self, model: Any, recipe: SpanCorruptionRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
-        spared = {"logits_to_keep": 1} if getattr(model, "loss_without_logits", False) else {}
+        spared = {"logits_to_keep": 1} if trait(model, "loss_without_logits") else {}
         return {"forward_options": {"use_cache": False, **spared}}
 
     def encode(self, model: Any, processor: Any, data: Sequence[str], settings: SpanSettings) -> Encoded:

@@ -19,6 +19,7 @@ import torch
 from transformers import AutoModelForQuestionAnswering
 
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
@@ -314,7 +315,7 @@ def cut_questions(model: Any, tokenizer: Any, data: Rows, settings: QuestionSett
     check_tokenizer(model, tokenizer)
     if tokenizer.pad_token is None:
         raise ValueError("the tokenizer has no pad_token, so windows of several lengths make no batch; set one")
-    if getattr(model, "text_template", None):
+    if trait(model, "text_template"):
         require_template(tokenizer, model.text_template)
     length = min(settings.max_length, longest_input(model, tokenizer))
     columns = data.columns["question"], data.columns["context"]

@@ -14,6 +14,7 @@ import numpy as np
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
@@ -192,7 +193,7 @@ class Translation(Task[TranslationRecipe]):
 
     def training_options(self, model: Any, recipe: TranslationRecipe) -> dict[str, Any]:
         """Turn off the cache, and logits that the loss does not need."""
-        spared = not recipe.label_smoothing and getattr(model, "loss_without_logits", False)
+        spared = not recipe.label_smoothing and trait(model, "loss_without_logits")
         return {"forward_options": {"use_cache": False, **({"logits_to_keep": 1} if spared else {})}}
 
     def encode(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Encoded:

@@ -12,6 +12,7 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
+from hf_lecture_models.base.traits import trait
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.bounds import strip_bounds
@@ -133,7 +134,7 @@ def given_translation(model: Any, tokenizer: Any, source: str, target: str) -> T
 
 def target_tokenizer_of(model: Any, tokenizer: Any) -> Any:
     """Return the decoder's tokenizer: the second of a pair, the one saved beside the model, or `tokenizer` itself."""
-    both = with_target_tokenizer(tokenizer, model.config, getattr(model.config, "name_or_path", ""))
+    both = with_target_tokenizer(tokenizer, model.config, model.config.name_or_path)
     return getattr(both, "target", both)
 
 
@@ -180,10 +181,10 @@ def start_of(model: Any) -> int:
     Raises:
         ValueError: the model's configuration does not name one.
     """
-    for config in (model.generation_config, model.config):
-        for name in ("decoder_start_token_id", "bos_token_id"):
-            if getattr(config, name, None) is not None:
-                return int(getattr(config, name))
+    decoding, names = model.generation_config, ("decoder_start_token_id", "bos_token_id")
+    for token in (decoding.decoder_start_token_id, decoding.bos_token_id, *(trait(model, name) for name in names)):
+        if token is not None:
+            return int(token)
     raise ValueError(f"{type(model).__name__} has no decoder_start_token_id; set it in its config.json")
 
 

@@ -151,7 +151,7 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     where = r"the recipe's train_rows, row 11, choice 0"
     with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; `max_length` 16 cuts"):
         encode_choices(model, tokenizer, data)
-    with pytest.raises(ValueError, match="max_length 17 is more than the model's longest input, 16 tokens"):
+    with pytest.raises(ValueError, match="`max_length` 17 is more than the model's longest input, 16 tokens"):
         encode_choices(model, tokenizer, data, max_length=17)
     cut = encode_choices(model, tokenizer, data, max_length=12)[-1]
     assert tokenizer.decode(cut[0]["input_ids"]) == f"[CLS]{' film' * 6} [SEP] a warm one [SEP]"

@@ -56,8 +56,9 @@ def changed_by_zeros(settings: Mapping[str, Any], seed: int, folder: Path, part:
     """
     texts = [" ".join(text.split()[:_LONGEST]) for text in part_texts(settings, part)]
     tokenizer, model = _tokenizer_and_model(settings, texts, seed)
-    if hasattr(model, "embed_positions"):
-        torch.nn.init.zeros_(model.embed_positions.weight)
+    for name, vectors in model.named_children():
+        if name == "embed_positions":
+            torch.nn.init.zeros_(vectors.weight)
     changed = []
     with torch.no_grad():
         for text in texts:
