@@ -205,7 +205,7 @@ def test_models_without_such_a_head(run: Any, save: Any, network: Path) -> None:
             "a\n" + "film " * 20,
             "standard input, line 2 has 22 tokens, more than the model's longest input",
         ),
-        ("classes", ["--max-length", "99"], "a\n", "max_length 99 is more than the model's longest input, 16 tokens"),
+        ("classes", ["--max-length", "99"], "a\n", "--max-length 99 is more than the model's longest input, 16 tokens"),
         ("classes", ["--aggregate"], "a\n", "BertForSequenceClassification finds no entities: leave --aggregate out"),
         ("classes", ["--jsonl"], "a\n", "standard input, line 1 is no JSON: Expecting value"),
         ("classes", ["--jsonl"], "[1]\n", "standard input, line 1 is no JSON object, which has the fields text"),

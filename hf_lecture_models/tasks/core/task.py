@@ -120,12 +120,12 @@ RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
 class Task(ABC, Generic[RecipeType]):
     """A task: its data, its models and its measures.
 
-    `encode`, `measure` and the predictions take the task's settings (`settings_class`), of which a recipe is one.
+    `encode`, `measure` and the predictions take its settings (`settings_class`), or a recipe, which has them too.
 
     Attributes:
         name: the name of its module, also shown on cards.
         auto_class: the Auto class that loads its models.
-        pipeline_tag: the pipeline that runs its models, and their kind on the Hub; "": there is none.
+        pipeline_tag: the pipeline that runs its models, and their kind on the Hub, or "".
         items: the items that the loss is a mean over and the progress bar counts, such as "tokens".
         script: the script in the folder `training` that runs the task.
         recipe_class: the class of its recipes.

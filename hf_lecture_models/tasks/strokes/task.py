@@ -47,7 +47,7 @@ class PointSettings(Settings):
 
     @property
     def has_grid(self) -> bool:
-        """Whether the points are known to lie on a grid."""
+        """True if the points are known to lie on a grid."""
         return False
 
 
@@ -74,7 +74,7 @@ class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
 
     @property
     def has_grid(self) -> bool:
-        """Whether the points of a new model lie on a grid."""
+        """True if the points of a new model lie on a grid."""
         return bool(self.model.get("quantization_step"))
 
 

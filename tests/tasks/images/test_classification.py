@@ -74,7 +74,7 @@ def test_a_classifier_keeps_the_order_of_its_classes(trained: Path, tmp_path: Pa
     """Another checkpoint of as many classes with other names is refused; one of transformers' own is trained too."""
     start = ["--from_pretrained", str(trained / "run"), "--max_steps", "1", "--output_dir", str(tmp_path / "run")]
     data = write_images(tmp_path / "data", ("cat", "dog"), number=2)
-    with pytest.raises(ValueError, match="tells apart dark, light, the data cat, dog; --label_names"):
+    with pytest.raises(ValueError, match="tells apart dark, light, the data cat, dog; `label_names.LABEL`"):
         train_from_command(ImageClassification(), ["--train_files", str(data), *start])
     theirs = ViTForImageClassification(ViTConfig(**{n: v for n, v in SHAPE.items() if n != "model_type"}, num_labels=3))
     theirs.save_pretrained(tmp_path / "theirs")
