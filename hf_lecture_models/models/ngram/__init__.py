@@ -11,7 +11,7 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
 # What only the package can do does not travel with the model's code to the Hub.
-NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[method-assign]
+NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[assignment, method-assign]
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
