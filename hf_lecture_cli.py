@@ -19,6 +19,7 @@ try:
     from typing import Annotated, Any
 
     import typer
+    from typer import Argument, Option
 except KeyboardInterrupt:  # before `main` begins, nothing else catches it
     raise SystemExit(130) from None
 
@@ -167,40 +168,37 @@ EXERCISE_NAMES = (
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
-Model = Annotated[str, typer.Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 Files = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         help="Text files (.gz too); none, or -, is standard input.", metavar="FILE", callback=_refuse_unreadable_files
     ),
 ]
 Tables = Annotated[
-    list[str],
-    typer.Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE"),
+    list[str], Argument(help="Text files (.gz too), or tables; none, or -, is standard input.", metavar="FILE")
 ]
 Inputs = Annotated[
-    list[str],
-    typer.Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE"),
+    list[str], Argument(help="Text files (.gz too), tables, or images; none, or -, is standard input.", metavar="FILE")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object per line; null stands for minus infinity.")]
+Json = Annotated[bool, Option("--json", help="One JSON object per line; null stands for minus infinity.")]
 JsonOfWords = Annotated[
-    bool, typer.Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
+    bool, Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
 ]
 Store = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--store",
         help="Save the measured setting (the best threshold for no answer) in MODEL, if it has none: predictions and "
         "later measures use it. For validation data.",
     ),
 ]
 WhichProbability = Annotated[
-    Probability,
-    typer.Option(help="terminated: of the text with its end; prefix: of all texts that begin with it."),
+    Probability, Option(help="terminated: of the text with its end; prefix: of all texts that begin with it.")
 ]
 SentencePiece = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="A sentencepiece model (.model) whose pieces are the words of an n-gram, as CCNet has them.",
         metavar="FILE",
         callback=_refuse_unreadable_file,
@@ -208,132 +206,107 @@ SentencePiece = Annotated[
 ]
 CorpusFiles = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         help="Text files (.gz too), .jsonl, .csv, .tsv or .parquet, or a folder with a data set; none, or -, is "
         "standard input.",
         metavar="FILE",
         callback=_refuse_unreadable_files,
     ),
 ]
-Keep = Annotated[
-    float | None, typer.Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")
-]
+Keep = Annotated[float | None, Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")]
 MaxPerplexity = Annotated[
-    float | None, typer.Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
+    float | None, Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
 ]
 MinPerplexity = Annotated[
-    float | None, typer.Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
+    float | None, Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
 ]
 WhichMeasure = Annotated[
-    Measure,
-    typer.Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words."),
+    Measure, Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words.")
 ]
-TextColumn = Annotated[str, typer.Option(help="The field or column that holds the text.")]
+TextColumn = Annotated[str, Option(help="The field or column that holds the text.")]
 KeptRows = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses."),
+    Path | None, Option("--output", "-o", help="A file for the kept rows, in the form of the input; .gz compresses.")
 ]
-FilterBatchSize = Annotated[int | None, typer.Option(min=1, help="Texts per batch of a network, by default 64.")]
+FilterBatchSize = Annotated[int | None, Option(min=1, help="Texts per batch of a network, by default 64.")]
 TextFormOption = Annotated[
-    TextForm,
-    typer.Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words."),
+    TextForm, Option(help="wikitext: with spaces around punctuation, as in WikiText, for models trained on its words.")
 ]
-Tokens = Annotated[bool, typer.Option("--tokens", help="Print the log-probability of each token too.")]
+Tokens = Annotated[bool, Option("--tokens", help="Print the log-probability of each token too.")]
 HeldOut = Annotated[
     list[str],
-    typer.Option(
-        help="A file for this part; may be repeated. Without it, lines of FILE are held out.",
-        metavar="FILE",
-    ),
+    Option(help="A file for this part; may be repeated. Without it, lines of FILE are held out.", metavar="FILE"),
 ]
-Seed = Annotated[int, typer.Option(help="Random seed of initial weights, dropout and the order of the data.")]
+Seed = Annotated[int, Option(help="Random seed of initial weights, dropout and the order of the data.")]
 CacheWeight = Annotated[
-    float | None,
-    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache of the last words, such as 0.1."),
+    float | None, Option(min=0, max=0.999, help="With --stream: weight of a cache of the last words, such as 0.1.")
 ]
 ContinuousCacheWeight = Annotated[
-    float | None,
-    typer.Option(min=0, max=0.999, help="With --stream: weight of a cache that compares hidden states."),
+    float | None, Option(min=0, max=0.999, help="With --stream: weight of a cache that compares hidden states.")
 ]
-CacheWindow = Annotated[int, typer.Option(min=1, help="Tokens that a cache holds.")]
+CacheWindow = Annotated[int, Option(min=1, help="Tokens that a cache holds.")]
 DynamicEvaluationRate = Annotated[
-    float | None,
-    typer.Option(min=0, help="With --stream: a copy of the network learns each segment, at this learning rate."),
+    float | None, Option(min=0, help="With --stream: a copy of the network learns each segment, at this learning rate.")
 ]
-BatchSize = Annotated[int, typer.Option(min=1, help="Texts per batch.")]
-Prompts = Annotated[
-    list[str],
-    typer.Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated."),
-]
+BatchSize = Annotated[int, Option(min=1, help="Texts per batch.")]
+Prompts = Annotated[list[str], Option("--prompt", "-p", metavar="TEXT", help="A text to continue; may be repeated.")]
 MaxNewTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."),
+    Option(min=1, help="Most new tokens after a prompt; by default 50, or fewer if the model can read no more."),
 ]
 Temperature = Annotated[
-    float,
-    typer.Option(callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely."),
+    float, Option(callback=_refuse_temperature, help="With --sample: below 1 favours likely tokens, above 1 unlikely.")
 ]
-TopK = Annotated[int, typer.Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
+TopK = Annotated[int, Option(min=0, help="With --sample: only from the k most probable tokens; 0: from all.")]
 TopP = Annotated[
-    float,
-    typer.Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p (nucleus)."),
+    float, Option(callback=_refuse_top_p, help="With --sample: from the likeliest tokens that add up to p (nucleus).")
 ]
-NumberOfTexts = Annotated[
-    int, typer.Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")
-]
+NumberOfTexts = Annotated[int, Option(min=1, help="Continuations of each prompt; needs --sample, or as many --beams.")]
 Interactive = Annotated[
-    bool,
-    typer.Option("--interactive", help="Suggest the likeliest next words as you type; --number of them, by default 5."),
+    bool, Option("--interactive", help="Suggest the likeliest next words as you type; --number of them, by default 5.")
 ]
 FusedModel = Annotated[
     str | None,
-    typer.Option(help="A second model of the same vocabulary, added to the scores (shallow fusion).", metavar="MODEL"),
+    Option(help="A second model of the same vocabulary, added to the scores (shallow fusion).", metavar="MODEL"),
 ]
 FuseWeight = Annotated[
-    float | None, typer.Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
+    float | None, Option(min=0.0, help="With --fuse: multiplies the log-probabilities of the second model.")
 ]
 
-OutputFolder = Annotated[Path, typer.Option(help="Folder for models, table and pictures.")]
+OutputFolder = Annotated[Path, Option(help="Folder for models, table and pictures.")]
 Beams = Annotated[
-    int | None, typer.Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
+    int | None, Option(min=1, help="Number of beams; 1: greedy search; by default the model's own choice.")
 ]
 MaxLength = Annotated[
-    int | None,
-    typer.Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more."),
+    int | None, Option("--max-length", "--max_length", min=1, help="Tokens to keep of an input that has more.")
 ]
-Layer = Annotated[int | None, typer.Option(min=1, help="Counted from 1; by default the mean over all.")]
-Head = Annotated[int | None, typer.Option(min=1, help="With --layer: counted from 1; by default the mean over all.")]
-Text = Annotated[str, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
+Layer = Annotated[int | None, Option(min=1, help="Counted from 1; by default the mean over all.")]
+Head = Annotated[int | None, Option(min=1, help="With --layer: counted from 1; by default the mean over all.")]
+Text = Annotated[str, Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)]
 Picture = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
+    Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
 ]
-Beside = Annotated[
-    list[str],
-    typer.Option(help="Another model, for the same text; may be repeated.", metavar="MODEL"),
-]
+Beside = Annotated[list[str], Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")]
 PromptTaskName = Annotated[
-    PromptTask | None,
-    typer.Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK"),
+    PromptTask | None, Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK")
 ]
 PromptTemplateFile = Annotated[
-    Path | None, typer.Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
+    Path | None, Option(help="A template of your own, a YAML file.", callback=_refuse_unreadable_file)
 ]
 PromptRows = Annotated[
     list[str],
-    typer.Option(
+    Option(
         help="A file of rows to score (.jsonl, .csv, .parquet, ...), in place of the template's; may be repeated. "
         "Files are searched here, then in the folder that HF_LECTURE_DATA names.",
         metavar="FILE",
     ),
 ]
 ShotRows = Annotated[
-    list[str],
-    typer.Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE"),
+    list[str], Option(help="A file of rows that examples are drawn from; may be repeated.", metavar="FILE")
 ]
 Shots = Annotated[
     list[int] | None,
-    typer.Option(
+    Option(
         min=0,
         help="Examples before each prompt; may be repeated. By default 0, 1 and 4, or only 0 if there are no rows to "
         "draw them from.",
@@ -341,7 +314,7 @@ Shots = Annotated[
 ]
 UnigramTexts = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="A text file, such as the model's training text: a unigram model of its tokens is measured too.",
         metavar="FILE",
     ),
@@ -351,7 +324,7 @@ UnigramTexts = Annotated[
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
+        bool, Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """All models of the NLP lectures, from the n-gram to the Transformer: train, measure, look inside, publish.
@@ -366,7 +339,7 @@ def options(
 @app.command(short_help="Train and compare the models on text that comes with Python.")
 def quickstart(
     output: OutputFolder = Path("quickstart"),
-    tiny: Annotated[bool, typer.Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
+    tiny: Annotated[bool, Option("--tiny", help="Less text and smaller networks: under a minute.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Train six language models on English text that comes with Python; compare, save and reload them.
@@ -379,28 +352,26 @@ def quickstart(
 
 @app.command(short_help="Train and compare the models on your own text.")
 def ladder(
-    files: Annotated[list[str], typer.Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
+    files: Annotated[list[str], Argument(help="Text files (.gz too), one text per line.", metavar="FILE")],
     output: OutputFolder = Path("ladder"),
     validation: HeldOut = _NONE,
     test: HeldOut = _NONE,
     tokenizer: Annotated[
         TokenKind | None,
-        typer.Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
+        Option(help="What a token is; bpe: a piece of a word. By default word, or char in text without spaces."),
     ] = None,
     vocab_size: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most tokens in the vocabulary; by default 10,000 words, 4,000 of the others."),
+        int | None, Option(min=1, help="Most tokens in the vocabulary; by default 10,000 words, 4,000 of the others.")
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(min=1, help="Words, characters or (bpe) pairs that are rarer get no token; by default 2, bpe 5."),
+        Option(min=1, help="Words, characters or (bpe) pairs that are rarer get no token; by default 2, bpe 5."),
     ] = None,
     minutes: Annotated[
-        float,
-        typer.Option(callback=_refuse_minutes, help="Training time of all networks together; the whole takes longer."),
+        float, Option(callback=_refuse_minutes, help="Training time of all networks together; the whole takes longer.")
     ] = 4.0,
     tiny: Annotated[
-        bool, typer.Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
+        bool, Option("--tiny", help="Try it out: the first 400 lines of each file only, and small networks.")
     ] = False,
     seed: Seed = 0,
 ) -> None:
@@ -418,11 +389,11 @@ def score(
     probability: WhichProbability = Probability.terminated,
     tokens: Tokens = False,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
+        bool, Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
     segmentations: Annotated[
         Segmentations,
-        typer.Option(
+        Option(
             help="best: the tokens that the tokenizer gives; marginal: the sum over all segmentations of a unigram "
             "tokenizer, exact for n-gram models, a lower bound for networks."
         ),
@@ -460,11 +431,11 @@ def filter_texts(
     min_perplexity: MinPerplexity = None,
     measure: WhichMeasure = Measure.perplexity,
     text_column: TextColumn = "text",
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
-    split: Annotated[str, typer.Option(help="The part of a folder's data set.")] = "train",
+    jsonl: Annotated[bool, Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
+    split: Annotated[str, Option(help="The part of a folder's data set.")] = "train",
     sentencepiece: SentencePiece = None,
     output: KeptRows = None,
-    scores: Annotated[Path | None, typer.Option(help="A file for the perplexity of each row, one per line.")] = None,
+    scores: Annotated[Path | None, Option(help="A file for the perplexity of each row, one per line.")] = None,
     batch_size: FilterBatchSize = None,
 ) -> None:
     """Print the texts with the lowest perplexity, in their order; whole rows of tables, unchanged.
@@ -486,11 +457,10 @@ def surprisal_of_words(
     name: Model,
     files: Files = _NONE,
     beside: Annotated[
-        list[str],
-        typer.Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL"),
+        list[str], Option(help="Another model, with columns of its own; may be repeated.", metavar="MODEL")
     ] = _NONE,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
+        bool, Option("--stream", help="Score each line given all lines before it; otherwise each by itself.")
     ] = False,
     json: JsonOfWords = False,
     batch_size: BatchSize = 64,
@@ -516,13 +486,13 @@ def rank(
     name: Model,
     files: Files = _NONE,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
+        bool, Option("--scores", help="Lines are score<TAB>sentence: order by score + weight * ln P.")
     ] = False,
-    weight: Annotated[float | None, typer.Option(help="With --scores: multiplies ln P.")] = None,
-    length_bonus: Annotated[float, typer.Option(help="With --scores: added for each word of the sentence.")] = 0.0,
+    weight: Annotated[float | None, Option(help="With --scores: multiplies ln P.")] = None,
+    length_bonus: Annotated[float, Option(help="With --scores: added for each word of the sentence.")] = 0.0,
     references: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="With --scores: a file with the correct sentence of each group; gives word error rates and --weight.",
             callback=_refuse_unreadable_file,
         ),
@@ -552,13 +522,13 @@ def generate(
     files: Files = _NONE,
     prompts: Prompts = _NONE,
     max_new_tokens: MaxNewTokens = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
+    sample: Annotated[bool, Option("--sample", help="Sample each token; otherwise greedy search.")] = False,
     temperature: Temperature = 1.0,
     top_k: TopK = 0,
     top_p: TopP = 1.0,
-    beams: Annotated[int, typer.Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
+    beams: Annotated[int, Option(min=1, help="Number of beams in beam search; 1: no beam search.")] = 1,
     number: NumberOfTexts = 1,
-    seed: Annotated[int | None, typer.Option(help="With --sample: random seed.")] = None,
+    seed: Annotated[int | None, Option(help="With --sample: random seed.")] = None,
     fuse: FusedModel = None,
     fuse_weight: FuseWeight = None,
     interactive: Interactive = False,
@@ -598,12 +568,11 @@ def predict(
     name: Model,
     files: Inputs = _NONE,
     top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5."),
+        int | None, Option("--top-k", "-k", min=1, help="Predictions for each line; by default 1, for a masked word 5.")
     ] = None,
-    aggregate: Annotated[bool, typer.Option("--aggregate", help="Print entities in place of words with tags.")] = False,
+    aggregate: Annotated[bool, Option("--aggregate", help="Print entities in place of words with tags.")] = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help='Lines are JSON objects {"text": ...}, for a pair with "text_pair" too.')
+        bool, Option("--jsonl", help='Lines are JSON objects {"text": ...}, for a pair with "text_pair" too.')
     ] = False,
     max_length: MaxLength = None,
     json: Json = False,
@@ -634,18 +603,15 @@ def translate(
     files: Tables = _NONE,
     beams: Beams = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
+        float | None, Option(help="Beam search compares log P / length ** PENALTY; above 0 favours long texts.")
     ] = None,
-    number: Annotated[
-        int, typer.Option(min=1, help="Translations of each line, best first; needs as many --beams.")
-    ] = 1,
+    number: Annotated[int, Option(min=1, help="Translations of each line, best first; needs as many --beams.")] = 1,
     max_new_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
+        Option(min=1, help="Most tokens of a translation; by default twice as many as the line has, and ten."),
     ] = None,
     max_length: Annotated[
-        int | None,
-        typer.Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more."),
+        int | None, Option("--max-length", "--max_length", min=2, help="Tokens to keep of a line that has more.")
     ] = None,
     json: Json = False,
     batch_size: BatchSize = 32,
@@ -673,7 +639,7 @@ def evaluate(
     name: Model,
     task: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A benchmark: cola, sst2, rte, ewt, wnut17, copa, ...; or a kind of task, for data of your own: "
             "text_classification, causal_lm, ... Another name lists them all.",
             metavar="TASK",
@@ -681,15 +647,13 @@ def evaluate(
     ],
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Files of the benchmark, or files with the columns of the recipe that trained the model; relative to "
             "this folder, or to the one that HF_LECTURE_DATA names. None: the benchmark's data on the Hub.",
             metavar="FILE",
         ),
     ] = _NONE,
-    split: Annotated[
-        str | None, typer.Option(help="Split of the data on the Hub; by default those for validation.")
-    ] = None,
+    split: Annotated[str | None, Option(help="Split of the data on the Hub; by default those for validation.")] = None,
     max_length: MaxLength = None,
     output: Picture = None,
     store: Store = False,
@@ -729,11 +693,9 @@ def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
 def blimp(
     name: Model,
     data: Annotated[
-        Path | None, typer.Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
+        Path | None, Option(help="Folder with BLiMP's *.jsonl or *.jsonl.gz; without it, they come from the Hub.")
     ] = None,
-    output: Annotated[Path, typer.Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path(
-        "blimp"
-    ),
+    output: Annotated[Path, Option(help="Folder for results and picture, blimp.json and blimp.png.")] = Path("blimp"),
     text_form: TextFormOption = TextForm.plain,
     probability: WhichProbability = Probability.terminated,
     json: Json = False,
@@ -754,14 +716,14 @@ def prompt(
     data: PromptRows = _NONE,
     shots_data: ShotRows = _NONE,
     shots: Shots = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed from which examples are drawn.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed from which examples are drawn.")] = 0,
     text_form: TextFormOption = TextForm.plain,
     generate: Annotated[
-        bool, typer.Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
+        bool, Option("--generate/--no-generate", help="Also let the model write an answer, which takes longer.")
     ] = True,
     unigram: UnigramTexts = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
+        Path | None, Option(help="Folder for prompting.json and prompting_items.jsonl, a line for each item.")
     ] = None,
     json: Json = False,
     batch_size: BatchSize = 32,
@@ -780,20 +742,18 @@ def prompt(
 @see.command(short_help="Words with the most similar embeddings.")
 def neighbours(
     name: Model,
-    words: Annotated[list[str], typer.Argument(help="Words of the vocabulary.", metavar="WORD")],
-    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
+    words: Annotated[list[str], Argument(help="Words of the vocabulary.", metavar="WORD")],
+    number: Annotated[int, Option("--number", "-k", min=1, help="Neighbours to print for each word.")] = 10,
     output_embeddings: Annotated[
-        bool, typer.Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
+        bool, Option("--output-embeddings", help="Compare output embeddings in place of input embeddings.")
     ] = False,
-    metric: Annotated[
-        Metric, typer.Option(help="Similarity: the cosine, or minus the Euclidean distance.")
-    ] = Metric.cosine,
+    metric: Annotated[Metric, Option(help="Similarity: the cosine, or minus the Euclidean distance.")] = Metric.cosine,
     mean_of_pieces: Annotated[
-        bool, typer.Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
+        bool, Option("--mean-of-pieces", help="Allow words of several tokens: the mean of their vectors.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             "--picture",
@@ -802,7 +762,7 @@ def neighbours(
         ),
     ] = None,
     analogy: Annotated[
-        bool, typer.Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
+        bool, Option("--analogy", help="Three words a, b, c: print the words d such that a is to b as c is to d.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -819,14 +779,14 @@ def attention(
     name: Model,
     text: Text,
     pair: Annotated[
-        str | None, typer.Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
+        str | None, Option(help="A second text, for models that read pairs.", callback=_refuse_blank_text)
     ] = None,
     layer: Layer = None,
     head: Head = None,
     all_heads: Annotated[
-        bool, typer.Option("--all", help="Draw a small picture of each head, of all layers or of --layer.")
+        bool, Option("--all", help="Draw a small picture of each head, of all layers or of --layer.")
     ] = False,
-    word: Annotated[str | None, typer.Option(help="Only this token of the text, and what it attends to.")] = None,
+    word: Annotated[str | None, Option(help="Only this token of the text, and what it attends to.")] = None,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -844,14 +804,13 @@ def attention(
 def alignment(
     name: Model,
     text: Annotated[
-        str | None, typer.Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
+        str | None, Argument(help="One text, in quotes.", metavar="TEXT", callback=_refuse_blank_text)
     ] = None,
     image: Annotated[
-        Path | None, typer.Option(help="An image, in place of TEXT: which patches each word of its caption attends to.")
+        Path | None, Option(help="An image, in place of TEXT: which patches each word of its caption attends to.")
     ] = None,
     target: Annotated[
-        str | None,
-        typer.Option(help="A translation or caption of your own, not the model's.", callback=_refuse_blank_text),
+        str | None, Option(help="A translation or caption of your own, not the model's.", callback=_refuse_blank_text)
     ] = None,
     beams: Beams = None,
     layer: Layer = None,
@@ -879,7 +838,7 @@ def gradients(
     text: Text,
     beside: Beside = _NONE,
     with_untrained: Annotated[
-        bool, typer.Option("--untrained", help="Also show each model before training, with new random weights.")
+        bool, Option("--untrained", help="Also show each model before training, with new random weights.")
     ] = False,
     output: Picture = None,
     json: Json = False,
@@ -904,11 +863,10 @@ def segmentation(name: Model, text: Text, output: Picture = None, json: Json = F
 def smoothing(
     name: Model,
     words: Annotated[
-        list[str],
-        typer.Argument(help="The last words of a context; none: no context.", metavar="WORD"),
+        list[str], Argument(help="The last words of a context; none: no context.", metavar="WORD")
     ] = _NONE,
     beside: Beside = _NONE,
-    number: Annotated[int, typer.Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
+    number: Annotated[int, Option("--number", "-k", min=0, help="Words to print of each group.")] = 3,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -921,7 +879,7 @@ def smoothing(
 
 @see.command(short_help="Loss and measures of a training run, step by step.")
 def learning(
-    folder: Annotated[Path, typer.Argument(help="The folder that a training has written.", metavar="FOLDER")],
+    folder: Annotated[Path, Argument(help="The folder that a training has written.", metavar="FOLDER")],
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -932,13 +890,11 @@ def learning(
 @see.command(short_help="What a model of pen strokes draws.")
 def strokes(
     name: Model,
-    number: Annotated[int, typer.Option("--number", "-k", min=1, help="Drawings.")] = 20,
-    points: Annotated[int, typer.Option(min=1, help="Points of each drawing.")] = 30,
-    temperature: Annotated[
-        float, typer.Option(help="Below 1 favours likely points.", callback=_refuse_temperature)
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same.")] = 0,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw all into this file, .svg.")] = None,
+    number: Annotated[int, Option("--number", "-k", min=1, help="Drawings.")] = 20,
+    points: Annotated[int, Option(min=1, help="Points of each drawing.")] = 30,
+    temperature: Annotated[float, Option(help="Below 1 favours likely points.", callback=_refuse_temperature)] = 1.0,
+    seed: Annotated[int, Option(help="The same seed draws the same.")] = 0,
+    output: Annotated[Path | None, Option("--output", "-o", help="Draw all into this file, .svg.")] = None,
     json: Json = False,
 ) -> None:
     """Print drawings of a model of points, each a line [[dx, dy, pen], ...]; draw them side by side."""
@@ -948,8 +904,8 @@ def strokes(
 @see.command(short_help="Where a model of pen strokes expects the next point.")
 def density(
     name: Model,
-    file: Annotated[str, typer.Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
-    row: Annotated[int, typer.Option(min=1, help="Which sequence of the file.")] = 1,
+    file: Annotated[str, Argument(help="Sequences of points, .jsonl or .npz.", metavar="FILE")],
+    row: Annotated[int, Option(min=1, help="Which sequence of the file.")] = 1,
     output: Picture = None,
     json: Json = False,
 ) -> None:
@@ -962,7 +918,7 @@ def surprisal(
     name: Model,
     text: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="One text, in quotes; without it the lectures' pairs of sentences are compared.",
             metavar="TEXT",
             callback=_refuse_blank_text,
@@ -982,7 +938,7 @@ def surprisal(
 def exercise(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="An exercise, or all; without it they are listed.",
             metavar="NAME",
             autocompletion=lambda incomplete: [name for name in EXERCISE_NAMES if name.startswith(incomplete)],
@@ -990,9 +946,7 @@ def exercise(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="Your Python file with the function; without it the blank function is printed.", metavar="MY.py"
-        ),
+        Argument(help="Your Python file with the function; without it the blank function is printed.", metavar="MY.py"),
     ] = None,
 ) -> None:
     """List twelve exercises; print the blank function of one, to write its body; or check the function in your file.
@@ -1007,7 +961,7 @@ def exercise(
 def convert(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
             "binary files; or a model's folder or Hub name.",
             metavar="SOURCE",
@@ -1015,7 +969,7 @@ def convert(
     ],
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm, .fst.txt) or word vectors; else "
             "NAME.onnx.",
             metavar="TARGET",
@@ -1030,20 +984,19 @@ def convert(
 def demo(
     names: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Folders, names on the Hub, or ARPA files; several to compare; none: small ones, trained once.",
             metavar="MODEL",
             show_default=False,
         ),
     ] = _NONE,
     host: Annotated[
-        str,
-        typer.Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it."),
+        str, Option(help="Address to listen on: by default this machine only; 0.0.0.0 for all that reach it.")
     ] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
+        int | None, Option(min=1, max=65535, help="Port to listen on; by default the first free one from 7860.")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser, if this is a terminal.")] = True,
+    browser: Annotated[bool, Option(help="Open the page in a browser, if this is a terminal.")] = True,
 ) -> None:
     """Serve a web page with tabs by what the models do: classify, tag, answer, continue, rank, ... Ctrl-C ends it."""
     if len(names) > _MOST_MODELS:
@@ -1054,30 +1007,22 @@ def demo(
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
     name: Model,
-    repo: Annotated[str, typer.Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
+    repo: Annotated[str, Argument(help="Its name: NAMESPACE/NAME; with --all, NAMESPACE.", metavar="REPO")],
     all: Annotated[
-        bool, typer.Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
+        bool, Option("--all", help="Upload every trained model below the folder MODEL, and collect them.")
     ] = False,
-    collection: Annotated[
-        str, typer.Option(help="Title of the collection, with --all.")
-    ] = "Models of the NLP lectures",
-    private: Annotated[
-        bool, typer.Option("--private", help="The repository must be private; a new one will be.")
-    ] = False,
-    revision: Annotated[
-        str | None, typer.Option(help="Branch to commit to, created if need be; by default main.")
-    ] = None,
+    collection: Annotated[str, Option(help="Title of the collection, with --all.")] = "Models of the NLP lectures",
+    private: Annotated[bool, Option("--private", help="The repository must be private; a new one will be.")] = False,
+    revision: Annotated[str | None, Option(help="Branch to commit to, created if need be; by default main.")] = None,
     evaluate: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="A text file (.gz too), one text per line: measure the model on it, for the card.",
             callback=_refuse_unreadable_file,
         ),
     ] = None,
-    licence: Annotated[
-        str | None, typer.Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
+    licence: Annotated[str | None, Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the card or the plan; upload nothing.")] = False,
 ) -> None:
     """Upload a model to the Hub: weights, tokenizer, its own code and a card with measured results, in one commit.
 
@@ -1090,9 +1035,7 @@ def publish(
 
 @app.command(short_help="What the lectures assert, and whether it is so.")
 def claim(
-    name: Annotated[
-        str | None, typer.Argument(help="Its name; without one, all claims are listed.", metavar="NAME")
-    ] = None,
+    name: Annotated[str | None, Argument(help="Its name; without one, all claims are listed.", metavar="NAME")] = None,
 ) -> None:
     """List the claims of the lectures with their verdicts; or show one, and run a small experiment on it.
 
@@ -1109,7 +1052,7 @@ def claim(
 def train(
     arguments: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="A recipe's name or file, or a task and its options; then --name value for each field to change. "
             "Without arguments, recipes and tasks are listed. TASK --help lists the task's fields.",
             metavar="RECIPE|TASK ...",
@@ -1132,7 +1075,7 @@ def train(
 def exec(
     command: Annotated[
         list[str],
-        typer.Argument(help="A console script, or python FILE | -m MODULE | -c CODE, and arguments", metavar="COMMAND"),
+        Argument(help="A console script, or python FILE | -m MODULE | -c CODE, and arguments", metavar="COMMAND"),
     ],
 ) -> None:
     """Run another Python program (transformers serve, lm_eval, ...) with the models of this package registered.

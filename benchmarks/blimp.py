@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""BLiMP accuracy of every model of the WikiText-2 table: one page (docs/blimp.md) with a table and a picture.
+"""BLiMP accuracy of every model of the WikiText-2 table, with a picture (docs/blimp.md).
 
     OMP_NUM_THREADS=1 python -m benchmarks.blimp [NAME=FOLDER ...] [--output blimp]
 
@@ -34,21 +34,6 @@ from hf_lecture_models.loading import load_model
 
 AS_THEY_ARE = "5-gram, sentences as they are"
 TITLES = [*NGRAMS, AS_THEY_ARE, *NETWORKS]
-
-PAGE = """# Grammar: BLiMP
-
-Which of two sentences that differ in one point of grammar is more probable? Percent of the 67,000 pairs of BLiMP
-(Warstadt et al. 2020) in which it is the grammatical one, for the models of the WikiText-2 table: means over the 67
-paradigms, and over those of each phenomenon. Chance is 50. Ranked is ln P of the whole sentence with its end; a tie
-counts half. The sentences are written as WikiText writes them: punctuation and `'` set apart, `@-@` for a hyphen.
-Unknown words are all alike to a model of words, so the pairs without any stand apart, with their number.
-
-Written by `python -m benchmarks.blimp`; the same for any model: `hf-lecture blimp MODEL --data FOLDER`.
-
-{table}
-
-![accuracy by phenomenon](blimp.png)
-"""
 
 
 def measure(model: Any, tokenizer: Any, paradigms: list[Paradigm], path: Path, text_form: str) -> dict[str, Any]:
@@ -109,7 +94,6 @@ def main() -> None:
         pages = arguments.kept or ROOT / "docs"
         compared = {title: row for title, row in rows.items() if title != AS_THEY_ARE}
         save_blimp_comparison(compared, pages / "blimp.png")
-        (pages / "blimp.md").write_text(PAGE.format(table=table(rows)), encoding="utf-8")
 
 
 if __name__ == "__main__":

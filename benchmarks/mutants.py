@@ -35,22 +35,22 @@ LIST = Path(__file__).with_suffix(".jsonl")
 SEED, NUMBER, SECONDS = 27, 150, 90
 
 
-def room(file: str) -> str:
+def folder_of(file: str) -> str:
     """Return the folder that a file is counted in: a subfolder of the package, a model's folder, or `training`."""
     parts = file.split("/")[:-1]
     return "/".join(parts[: 3 if parts[1:2] == ["models"] else 2]) or file
 
 
 def draw(root: Path, number: int = NUMBER, seed: int = SEED) -> list[Mutant]:
-    """Draw mutants from each room in proportion to its lines, at least one; at most one of a statement."""
-    chosen, rooms = random.Random(seed), defaultdict(list)
+    """Draw mutants from each folder in proportion to its lines, at least one; at most one of a statement."""
+    chosen, folders = random.Random(seed), defaultdict(list)
     for path in sources(root):
-        rooms[room(str(path.relative_to(root)))].append(path)
+        folders[folder_of(str(path.relative_to(root)))].append(path)
     lines = {
-        name: sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own) for name, own in rooms.items()
+        name: sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own) for name, own in folders.items()
     }
     drawn: list[Mutant] = []
-    for name, own in sorted(rooms.items()):
+    for name, own in sorted(folders.items()):
         found, seen = [], Counter()
         for place in (place for path in own for place in places(path)):
             key = (place.path, place.function, place.old)

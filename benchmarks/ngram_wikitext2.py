@@ -11,7 +11,8 @@ import math
 
 from benchmarks.common import new_parser, read_options, timed, wikitext, write_results
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 ALPHAS = (0.1, 0.01, 0.001, 0.0001)
 # Pitman-Yor is measured on a tenth of the text, by benchmarks.class_ngrams.

@@ -2,7 +2,6 @@
 """Prompts: COPA, Balanced COPA, PIQA and ARC by every model of the WikiText-2 table, with 0, 1 and 4 examples.
 
     OMP_NUM_THREADS=1 python -m benchmarks.prompting [NAME=FOLDER ...] [--output prompting]
-    python -m benchmarks.prompting --page                   # docs/prompting.md from the record
 
 NAME is a network's name in `benchmarks.wikitext2_table`, FOLDER where it was trained; the n-grams are fitted here. Rows
 of networks that are not named stay as they were. A run that was cut off goes on after the last task that was finished.
@@ -21,7 +20,6 @@ import yaml
 from transformers import AutoModelForCausalLM
 
 from benchmarks.common import (
-    ROOT,
     add_output,
     markdown_table,
     new_parser,
@@ -45,24 +43,6 @@ SHOTS = [0, 1, 4]
 # Its answers are long sentences: to write them would take most of the time.
 NOT_WRITTEN = ("piqa",)
 SHOWN = dict(zip(TASKS, ("COPA", "Balanced COPA", "PIQA", "ARC easy", "ARC challenge"), strict=True))
-PAGE = ROOT / "docs" / "prompting.md"
-BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->"
-FIGURES = """{zero}
-
-The highest of each model's figures, over 0, 1 and 4 examples (the number in brackets) and the four scores. The highest
-of twelve figures is above chance for a coin, too.
-
-{best}
-
-Of {figures} figures of the models that are not the unigram, {above 2} are more than two standard errors above chance
-and {below 2} as far below; {above 3} and {below 3} are more than three. The highest share of answers that a model wrote
-word for word is {written} %.
-
-COPA itself can be misread. In the words of SuperGLUE's baseline ("What was the cause of this?"), texts as they are, a
-4-gram finds {copa} % of COPA's answers by `sum`, and {balanced} % of Balanced COPA's. In the words of the slide
-("because", "therefore") it finds {slide} % of COPA's.
-"""
-NAMES = {"copa": "copa", "balanced": "balanced_copa"}
 QUESTIONS = {"cause": "What was the cause of this?", "effect": "What happened as a result?"}
 
 
@@ -166,22 +146,6 @@ def best_table(rows: dict[str, Any]) -> str:
     return markdown_table(["model", *SHOWN.values()], lines)
 
 
-def figures(results: dict[str, Any]) -> str:
-    """Return the part of docs/prompting.md that holds figures."""
-    rows, others = results["rows"], results["other words"]
-    written = max(row["generated"]["exact_match"] for row in all_rows(rows) if "generated" in row)
-    facts = {name: with_error(others[task][0]["scores"]["sum"]) for name, task in NAMES.items()}
-    slide = with_error(own(rows[FOUR]["copa"], 0)["scores"]["sum"])
-    tables = {"zero": table(rows, 0, "sum"), "best": best_table(rows)}
-    return FIGURES.format(**above(rows), **facts, **tables, slide=slide, written=percent(written))
-
-
-def write_page(results: dict[str, Any], folder: Path) -> None:
-    """Write docs/prompting.md with these figures into a folder."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    write_file(folder / PAGE.name, before + BEGIN + figures(results) + END + rest.partition(END)[2])
-
-
 def all_rows(rows: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of all models, tasks and numbers of examples."""
     return [row for tasks in rows.values() for found in tasks.values() for row in found]
@@ -208,15 +172,10 @@ def above(rows: dict[str, Any]) -> dict[str, int]:
 def main() -> None:
     parser = new_parser(__doc__)
     add_output(parser, "prompting", "what is not finished")
-    parser.add_argument("--page", action="store_true", help="measure nothing, write the page from the record")
     arguments = read_options(parser, NETWORKS)
     before = read_results("prompting", {"rows": {}}, arguments.kept)
-    is_recorded = True
-    if not arguments.page:
-        before = {"text_form": "wikitext", "seed": 0, **measure_all(arguments, before["rows"])}
-        is_recorded = write_results("prompting", before, arguments.kept)
-    if is_recorded:
-        write_page(before, arguments.kept or PAGE.parent)
+    results = {"text_form": "wikitext", "seed": 0, **measure_all(arguments, before["rows"])}
+    write_results("prompting", results, arguments.kept)
 
 
 def measure_all(arguments: Any, rows: dict[str, Any]) -> dict[str, Any]:

@@ -5,11 +5,12 @@
     python -m benchmarks.recall --only 'induction-*-0' '*-lstm-*'  # those whose names match
 
 Every model has two layers of width 64 and makes the same steps on the same texts
-(`tasks/language_models/synthetic_texts.py`). Measured on texts of their own: the share of right answers, for each number
-of pairs and by the distance between a word and its earlier place; and the step of the breakthrough, the first validation at which nine of ten answers are right. The
-windows and blocks of efficient attention are shorter than the texts. Transformer-XL learns from whole texts, and is
-also measured when it reads them in segments with memories of several sizes. The low-rank model is a masked one and
-reads all answers as masks. Each run is written when it ends, and a finished run is not made again.
+(`tasks/language_models/synthetic_texts.py`). Measured on texts of their own: the share of right answers, for each
+number of pairs and by the distance between a word and its earlier place; and the step of the breakthrough, the first
+validation at which nine of ten answers are right. The windows and blocks of efficient attention are shorter than the
+texts. Transformer-XL learns from whole texts, and is also measured when it reads them in segments with memories of
+several sizes. The low-rank model is a masked one and reads all answers as masks. Each run is written when it ends,
+and a finished run is not made again.
 """
 
 import json

@@ -31,7 +31,7 @@ import signal  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import traceback  # noqa: E402
-from collections import defaultdict  # noqa: E402
+from collections import Counter, defaultdict  # noqa: E402
 from collections.abc import Callable, Iterable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -101,6 +101,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _mark_repeated_checks(items)
+    _mark_further_cases(items)
+
+
+def _mark_repeated_checks(items: list[pytest.Item]) -> None:
     """A check marked `once_per_model` is slow for a model class's second test class, and nightly for further ones.
 
     One that is slow for the first is nightly for all others.
@@ -120,6 +125,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
                 repeated.add(repetition)
             known |= things
+
+
+def _mark_further_cases(items: list[pytest.Item]) -> None:
+    """Of a test marked `cases(m, n)`, the first m cases run by default, the next n are slow, and others nightly."""
+    seen: Counter[Any] = Counter()
+    for item in items:
+        if marker := item.get_closest_marker("cases"):
+            by_default, slow = marker.args
+            seen[item.function, item.cls] += 1  # type: ignore[attr-defined]
+            if seen[item.function, item.cls] > by_default:  # type: ignore[attr-defined]
+                item.add_marker(pytest.mark.slow)
+            if seen[item.function, item.cls] > by_default + slow:  # type: ignore[attr-defined]
+                item.add_marker(pytest.mark.nightly)
 
 
 def pytest_collection_finish() -> None:

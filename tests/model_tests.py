@@ -466,6 +466,7 @@ class ModelTests:
             assert_gradients({name: ours[name]}, {name: expected}, rtol=0, atol=max(atol, 1e-6))
         return whole, pieces
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_the_configuration_knows_the_width_of_states(self) -> None:
         """Which other programs ask it for (sentence-transformers); a model without a head has these states."""
@@ -475,7 +476,7 @@ class ModelTests:
         states = self.outputs(model, self.make_inputs(2, (5, 5))).get("last_hidden_state")
         assert states is None or states.shape[-1] == model.config.output_size
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_outputs_as_a_tuple(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -484,7 +485,7 @@ class ModelTests:
         tensors = [value for value in values if isinstance(value, Tensor)]
         self.assert_equal(dict(enumerate(tensors)), dict(enumerate(self.outputs(model, inputs).values())), "tuple", 0)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_hidden_states_on_request(self) -> None:
         """Asked for by the call or the configuration, and only then: a tuple that ends as `last_hidden_state` does."""
@@ -499,7 +500,7 @@ class ModelTests:
         model.config.output_hidden_states = True
         assert len(model(**inputs)[key]) == len(outputs[key])
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_use_cache_changes_no_output(self) -> None:
         """Other programs pass it to any model, as trl's RewardTrainer does, also where there is no cache."""
@@ -510,7 +511,7 @@ class ModelTests:
             self.assert_equal(found, expected, f"use_cache={use_cache}", EXACT)
             assert use_cache or cache_of(found) is None
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_same_input_twice_gives_same_output(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -518,7 +519,7 @@ class ModelTests:
         self.outputs(model, self.make_inputs(3, (2, 6, 4)))
         self.assert_equal(self.outputs(model, inputs), first, "second call", tolerance=0)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_a_state_is_taken_under_both_names(self) -> None:
         """`cache` (from transformers 5.24 on) is `past_key_values`; a model without a state takes neither."""
@@ -542,6 +543,7 @@ class ModelTests:
         with pytest.raises(TypeError, match="cache and past_key_values are two names of one argument"):
             model(**inputs, cache=state, past_key_values=state)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_no_tensor_is_stored_between_calls(self) -> None:
         model = self.build()
@@ -601,6 +603,7 @@ class ModelTests:
             return tensor[:, begin : begin + length]
         return tensor
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_rows_of_padding_only(self) -> None:
         model, lengths = self.build(), (5, 0, 3)
@@ -615,6 +618,7 @@ class ModelTests:
 
     # Training
 
+    @pytest.mark.once_per_model
     def test_every_parameter_learns(self) -> None:
         if not self.trainable:
             self.check_fit()
@@ -648,7 +652,7 @@ class ModelTests:
         assert torch.isfinite(start), "an unfitted model is a valid one"
         assert loss < 0.5 * start, f"fitting brought the loss from {start} to {loss} only"
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_overfits_one_batch(self) -> None:
         if not self.trainable:
             self.check_fit()
@@ -708,6 +712,7 @@ class ModelTests:
                 expected = self.at_real(self.outputs(model, inputs), inputs)
                 self.assert_equal(self.at_real(found, inputs), expected, "traced")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_dropout_is_in_modules(self) -> None:
         """Which other programs (trl) switch off, and then training computes what evaluation does."""
@@ -722,7 +727,7 @@ class ModelTests:
                 module.p = 0.0
         self.assert_equal(self.outputs(model, inputs), expected, "dropout that no nn.Dropout holds")
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_gradient_checkpointing(self) -> None:
         """Where claimed, the gradients stay the same; where not, asking for it is refused."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -751,7 +756,7 @@ class ModelTests:
         switch_checkpointing(model, False)
         assert not is_checkpointing(model)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_gradient_checkpointing_by_the_configuration(self) -> None:
         """In every part of the model; the field is then used up, as in transformers' own models."""
         config = self.config()
@@ -769,7 +774,7 @@ class ModelTests:
         assert "gradient_checkpointing" not in model.config.to_dict()
         assert not is_checkpointing(self.model_class(self.config()))
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     def test_bf16_autocast(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
         exact = self.at_real(self.outputs(model, inputs), inputs)
@@ -781,7 +786,7 @@ class ModelTests:
             loss.backward()
             assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_float64_is_computed_in_float64(self) -> None:
         """Along a line of all weights the loss is smooth to 13 digits: nothing on the way is rounded to seven.
@@ -811,7 +816,7 @@ class ModelTests:
         for k, difference in zip(factors, differences, strict=True):
             assert abs(difference - k * differences[0]) < 3e-11 * max(1.0, abs(float(loss(0.0)))), k
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     def test_loaded_in_half_precision(self, tmp_path: Path) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))
@@ -871,7 +876,7 @@ class ModelTests:
             with pytest.raises(ValueError, match=name):
                 self.auto_class.from_pretrained(tmp_path)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     @pytest.mark.parametrize("place", [pytest.param("memory", marks=pytest.mark.slow), "disk"])
     def test_offloaded(self, place: str, tmp_path: Path) -> None:
@@ -997,7 +1002,7 @@ class ModelTests:
 
     # Elsewhere
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_exported_folder_without_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "without")
         assert "trust_remote_code" in found["refusal"], "without the flag, a refusal that names the flag was expected"
@@ -1009,7 +1014,7 @@ class ModelTests:
         if prompts := self.generation_inputs():
             self.assert_equal(found["generated"], generated(self.build(), prompts), "generated without the package", 0)
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_saved_and_exported_folder_with_the_package(self, fresh_process: Callable[..., dict[str, Any]]) -> None:
         found = fresh_process(type(self), "with")
         assert found["module"] == self.model_class.__module__, "the package's own class should serve"
@@ -1020,7 +1025,7 @@ class ModelTests:
     def expected_outputs(self) -> Tensors:
         return self.outputs(self.build(), self.make_inputs(3, (5, 3, 4)))
 
-    @pytest.mark.once_per_model("config_class", "auto_class")
+    @pytest.mark.once_per_model("config_class")
     def test_pipeline_in_a_fresh_process(
         self, fresh_process: Callable[..., dict[str, Any]], model_folder: Callable[..., Path]
     ) -> None:
@@ -1087,7 +1092,7 @@ class TokenTests(ModelTests):
             with pytest.raises(ValueError, match=message):
                 model(**inputs | {"input_ids": given})
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_resizing_to_the_same_size_changes_nothing(self) -> None:
         """Programs that add tokens, if there are any, ask for it in any case."""
@@ -1100,7 +1105,7 @@ class TokenTests(ModelTests):
         assert after.keys() == before.keys()
         assert not [name for name in before if not torch.equal(before[name], after[name])]
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @torch.no_grad()
     @pytest.mark.parametrize("tied", [True, False])
     def test_resizing_keeps_what_was_there(self, tied: bool, tmp_path: Path) -> None:
@@ -1145,7 +1150,7 @@ class TokenTests(ModelTests):
             self.assert_equal(self.outputs(loaded, inputs), after, f"reloaded after {options}", EXACT)
         assert_close(dict(model.named_parameters()), weights, rtol=0, atol=0)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class")
     @torch.no_grad()
     def test_word_vectors_are_looked_up_once(self) -> None:
         """Attribution and noise hook that call, and take its output for the vectors of the input's tokens."""
@@ -1187,6 +1192,8 @@ class CausalLMTests(TokenTests):
     sequence_inputs = ("input_ids", "attention_mask")
     context_length: ClassVar[int | None] = None
     """For models without a cache: how many of the last tokens a prediction can depend on."""
+    loss_kind: ClassVar[str] = "softmax"
+    """The checks of losses run again where a configuration has another one."""
     pipeline_task = "text-generation"
     pipeline_arguments: ClassVar[Mapping[str, Any]] = {"do_sample": False, "max_new_tokens": 5}
 
@@ -1343,6 +1350,7 @@ class CausalLMTests(TokenTests):
 
     # Generation
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_greedy(self) -> None:
         model, inputs = self.build(), self.prompts()
@@ -1498,6 +1506,7 @@ class CausalLMTests(TokenTests):
             with pytest.raises(TypeError, match="position_ids"):
                 model(**inputs, position_ids=positions)
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_logits_to_keep(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (6, 6))
@@ -1519,6 +1528,7 @@ class CausalLMTests(TokenTests):
         labels[0, 2] = labels[2, 1] = -100
         return inputs, labels
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_labels_and_num_items_in_batch(self) -> None:
         model = self.build()
@@ -1559,6 +1569,7 @@ class CausalLMTests(TokenTests):
                     losses.append(model(**inputs, labels=labels, logits_to_keep=keep).loss)
                 assert_close(losses[1], losses[0], rtol=0, atol=0)
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
         """The same rows have the same loss, wherever padding stands; the first token of a row follows nothing."""
@@ -1580,6 +1591,7 @@ class CausalLMTests(TokenTests):
             loss = {"loss": self.training_loss(model, given)}
             self.assert_equal(loss, {"loss": total / (sum(lengths) - 3)}, f"padding: {what}")
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_score_equals_logits(self) -> None:
         config, model, lengths = self.config(), self.build(), (6, 3, 5)
@@ -1693,12 +1705,14 @@ class CausalLMHeadTests(CausalLMTests):
         with pytest.raises(ValueError, match="guidance_scale=2.5 with num_beams=3"):
             self.generate(self.build(), self.prompts(), guidance_scale=2.5, num_beams=3)
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_without_all_logits(self, dtype: torch.dtype) -> None:
         inputs, labels = self.labelled()
         _, pieces = self.check_loss_in_pieces({**inputs, "labels": labels}, dtype)
         assert pieces.logits.shape == (3, 1, self.config().vocab_size)
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_loss_does_not_depend_on_the_logits_kept(self) -> None:
         model, (inputs, labels) = self.build(), self.labelled()
@@ -1706,6 +1720,7 @@ class CausalLMHeadTests(CausalLMTests):
         for keep in (torch.arange(5, -1, -1), torch.arange(6), torch.ones(6, dtype=torch.bool), 1, 6):
             assert_close(model(**inputs, labels=labels, logits_to_keep=keep).loss, expected, msg=f"{keep}")
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @pytest.mark.parametrize("keep", [0, 1])
     @pytest.mark.parametrize("shifted", [False, True])
     def test_gradients_with_padding(self, keep: int, shifted: bool) -> None:
@@ -1723,6 +1738,7 @@ class CausalLMHeadTests(CausalLMTests):
         assert_close(loss, alone)
         assert_gradients(gradients(model, loss), gradients(model, alone))
 
+    @pytest.mark.once_per_model("model_class", "loss_kind")
     @torch.no_grad()
     def test_score_with_holes(self) -> None:
         """With holes in the mask, rows of nothing but padding, and `<s>` within."""
@@ -1763,6 +1779,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         assert cache.get_seq_length() == 12
         assert len(shapes) == 1
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_a_mask_is_of_this_call_or_of_all_tokens_so_far(self) -> None:
         """Another length means that caller and state do not agree on what was read."""
@@ -1778,6 +1795,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         with pytest.raises(ValueError, match=r"attention_mask has shape \(2, 9\)"):
             model(ids, torch.ones(2, 9))
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_state_is_of_constant_size(self) -> None:
         model, sizes = self.build(), set()
@@ -1786,6 +1804,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
             sizes.add(sum(tensor.numel() for tensor in cache.to_tensors().values()))
         assert len(sizes) == 1
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_a_saved_cache_goes_on_where_it_stopped(self, tmp_path: Path) -> None:
         model, ids = self.build(), self.tokens(2, 8)
@@ -1794,6 +1813,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         ours, theirs = model(ids[:, 5:], past_key_values=cache).logits, model(ids).logits[:, 5:]
         self.assert_equal({"logits": ours}, {"logits": theirs}, "from a file")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_the_callers_cache_is_not_changed(self) -> None:
         model, ids = self.build(), self.tokens(2, 5)
@@ -1816,6 +1836,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
                 if old.numel() and old.is_floating_point():
                     assert not torch.allclose(new[1], old[1]), "a row that goes on keeps its state"
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generation_goes_on_from_a_cache(self) -> None:
         model, ids = self.build(), self.tokens(2, 4)
@@ -1825,6 +1846,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
         rest = self.generate(model, given, past_key_values=half.past_key_values, max_new_tokens=3)
         assert torch.equal(rest, whole)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_foreign_caches_are_refused(self) -> None:
         model, ids = self.build(), self.tokens(4, 2)
@@ -1842,6 +1864,7 @@ class RecurrentCacheTests(CausalLMHeadTests):
             with pytest.raises(error, match=message):
                 model(ids[:2], past_key_values=cache)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_cache_is_asked_for_or_configured(self) -> None:
         model, ids = self.build(), self.tokens(1, 3)
@@ -1907,6 +1930,7 @@ class HeadTests(ModelTests):
 
     # Loss
 
+    @pytest.mark.once_per_model("auto_class")
     @torch.no_grad()
     def test_loss_is_the_mean_over_what_counts(self) -> None:
         """By its own count; or, handed the number of items of the whole step, by that."""
@@ -1919,6 +1943,7 @@ class HeadTests(ModelTests):
             assert loss.dtype == torch.float32
             assert_close(loss.double(), expected.sum() / divisor, rtol=1e-5, atol=1e-5)
 
+    @pytest.mark.once_per_model("auto_class")
     def test_a_tuple_has_the_same_places_in_training(self) -> None:
         """Who reads outputs by their places finds the same ones in training and in evaluation."""
         model, inputs = self.build(), self.make_inputs(2, (5, 5))
@@ -1926,6 +1951,7 @@ class HeadTests(ModelTests):
         shapes = [[getattr(value, "shape", None) for value in model.train(mode)(**given)] for mode in (True, False)]
         assert shapes[0] == shapes[1]
 
+    @pytest.mark.once_per_model("auto_class")
     def test_micro_batches_add_up(self) -> None:
         """However many items each has, the gradients of the parts are together that of the whole batch."""
         model, lengths = self.build(), (6, 3, 5, 4)
@@ -1945,6 +1971,7 @@ class HeadTests(ModelTests):
     def rows(self, inputs: Tensors, labels: Tensors, rows: list[int]) -> tuple[Tensors, Tensors]:
         return tuple({name: tensor[rows] for name, tensor in group.items()} for group in (inputs, labels))  # type: ignore[return-value]
 
+    @pytest.mark.once_per_model("auto_class")
     def test_a_batch_in_which_nothing_counts(self) -> None:
         """Its loss is 0 with a gradient of zeros, beside rows of padding too."""
         model, inputs = self.build(), self.make_inputs(3, (4, 0, 2))
@@ -1955,12 +1982,14 @@ class HeadTests(ModelTests):
             for name, gradient in gradients(model, loss).items():
                 assert (gradient == 0).all(), f"the gradient of {name} is not zero"
 
+    @pytest.mark.once_per_model("auto_class")
     def test_bad_labels_are_refused(self) -> None:
         model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
         for labels in self.bad_labels(inputs):
             with pytest.raises(ValueError, match="|".join(labels)):
                 model(**inputs, **labels)
 
+    @pytest.mark.once_per_model("auto_class")
     @torch.no_grad()
     def test_labels_of_any_integer_type(self) -> None:
         model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
@@ -1971,10 +2000,12 @@ class HeadTests(ModelTests):
 
     # Arguments
 
+    @pytest.mark.once_per_model
     def test_base_model_is_the_one_whose_arguments_the_head_names(self) -> None:
         model = self.build()
         assert type(model.base_model) is model.base_model_class
 
+    @pytest.mark.once_per_model("auto_class")
     def test_forward_leaves_the_configuration_alone(self) -> None:
         model, inputs = self.build(), self.make_inputs(3, (5, 4, 5))
         before = model.config.to_dict()
@@ -2022,6 +2053,7 @@ class TokenHeadTests(HeadTests, TokenTests):
     def real_part(self, tensor: Tensor, begin: int, length: int, width: int) -> Tensor:
         return super().real_part(tensor, begin, length, width) if self.outputs_per_token else tensor
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_loss_with_padding(self) -> None:
         """The same rows have the same losses alone and in a batch, wherever padding stands."""
@@ -2047,6 +2079,7 @@ class TokenHeadTests(HeadTests, TokenTests):
         """Labels that are positions, for rows whose padding is moved to the left."""
         return {}
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_inputs_are_read_or_refused(self) -> None:
         """An input that transformers knows is not accepted and then ignored."""
@@ -2072,6 +2105,7 @@ class TokenHeadTests(HeadTests, TokenTests):
         else:
             assert_close(given, plain, rtol=0, atol=self.tolerance)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_states_on_request(self) -> None:
         """Hidden states and attentions are those of the base model."""
@@ -2121,7 +2155,7 @@ class _LabelledTests(HeadTests):
 
     names: ClassVar[Sequence[str]] = ("first", "second", "third", "fourth")
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("auto_class")
     def test_labels_survive_saving(self, tmp_path: Path) -> None:
         id2label = dict(enumerate(self.names))
         model, inputs = self.build_with(id2label=id2label), self.make_inputs(2, (5, 3))
@@ -2135,7 +2169,7 @@ class _LabelledTests(HeadTests):
         assert loaded(**inputs).logits.shape[-1] == len(self.names)
         self.assert_equal(self.outputs(loaded, inputs), self.outputs(model, inputs), "reloaded", EXACT)
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("auto_class")
     def test_other_number_of_classes(self, tmp_path: Path) -> None:
         """A checkpoint of three classes serves for five, once the user says that the shapes differ."""
         self.build_with(num_labels=3).save_pretrained(tmp_path)
@@ -2164,7 +2198,7 @@ class ClassifierTests(_LabelledTests, TokenHeadTests):
         classes = self.config().num_labels
         return [*self.no_classes(classes), {"labels": torch.tensor([[0.0, 1.5] + [0.0] * (classes - 2)] * 3)}]
 
-    @pytest.mark.once_per_model
+    @pytest.mark.once_per_model("config_class", "auto_class")
     @pytest.mark.parametrize("problem_type", [None, "multi_label_classification", "regression"])
     @pytest.mark.parametrize("num_labels", [1, 3])
     @torch.no_grad()
@@ -2417,6 +2451,7 @@ class MaskedLMTests(TokenHeadTests):
         losses = {"loss": model(**given).loss, "of labelled positions": model(**given, logits_to_keep=1).loss}
         return super().results(model, inputs) | losses
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_logits_to_keep(self) -> None:
         """Any positions; in training with labels none unless asked for, otherwise all."""
@@ -2440,11 +2475,13 @@ class MaskedLMTests(TokenHeadTests):
         assert model(**inputs, **labels)[1].shape == whole.shape
         assert model(**inputs, **labels, logits_to_keep=1)[1].shape[1] == 1
 
+    @pytest.mark.once_per_model
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_loss_of_labelled_positions(self, dtype: torch.dtype) -> None:
         inputs = self.make_inputs(3, (6, 4, 5))
         self.check_loss_in_pieces(inputs | self.make_labels(inputs), dtype)
 
+    @pytest.mark.once_per_model
     def test_training_computes_no_other_logits(self) -> None:
         model, inputs = self.build().train(), self.make_inputs(3, (6, 4, 5))
         labels = self.make_labels(inputs)

@@ -218,6 +218,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
             found = model(**source, decoder_input_ids=left, decoder_attention_mask=mask).logits[:, 3:]
             self.assert_equal({"logits": found}, expected, "padded on the left")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_labels_are_not_shifted(self) -> None:
         """Position t reads label t - 1, the first one the start token, and predicts label t."""
@@ -235,6 +236,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
         assert_close(ours.loss, by_hand)
         assert ours.past_key_values is None, "nobody asked for a cache in training"
 
+    @pytest.mark.once_per_model
     def test_loss_without_all_logits(self) -> None:
         """Computed in pieces, it and its gradients are those of the loss from all logits."""
         inputs = self.make_inputs(3, (5, 4, 5))
@@ -317,6 +319,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
         assert torch.equal(generated, ids)
         assert torch.equal(self.generate(model, source, use_cache=False), ids)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_by_beams(self) -> None:
         """Beams of a cache are those of none, their scores the model's own; padding and other rows change nothing."""
@@ -337,6 +340,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
             beams = self.generate(model, alone, **options).sequences
             assert_same_beams(beams, cached.sequences[4 * row : 4 * row + 4], f"source {row} alone")
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_with_an_assistant(self) -> None:
         """What another model proposes is checked, so that the tokens are those of greedy search."""
@@ -350,6 +354,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
         else:
             assert torch.equal(self.generate(model, source, assistant_model=assistant), self.generate(model, source))
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_length_penalty(self) -> None:
         """Sequences that end are scored by ln P / length^penalty, the end token counted in both."""
@@ -369,6 +374,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
                 assert_close(found.sequences_scores.double(), expected, rtol=0, atol=1e-3)
         assert len(lengths) > 1, "sequences of one length prove nothing"
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_generate_samples(self) -> None:
         model, source, samples = self.build(), self.sources((4, 2)), []
@@ -416,6 +422,7 @@ class Seq2SeqTests(HeadTests, TokenTests):
             for ours, theirs in zip(layers, whole, strict=True):
                 assert_close(ours[:, :, 0], theirs[:, :, step], rtol=0, atol=self.tolerance)
 
+    @pytest.mark.once_per_model
     @torch.no_grad()
     def test_hidden_states(self) -> None:
         model, inputs = self.build(), self.make_inputs(2, (5, 3))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import architecture
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "code.md").read_text(encoding="utf-8")
 STEPS = re.findall(r"^\d+\. (?:.*\n)(?: +.*\n)*", PAGE, re.MULTILINE)
@@ -34,6 +36,13 @@ def test_each_step_names_functions_of_the_files_that_it_links(step: str) -> None
     assert files
     assert named
     assert named <= known, named - known
+
+
+def test_the_picture_shows_the_imports_of_today() -> None:
+    """`python -m benchmarks.architecture` draws it."""
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.draw()
+    assert architecture.reached("tasks") >= {"trainer", "data", "models", "io"}
+    assert ("tasks", "io") not in architecture.arrows(), "follows from others"
 
 
 def test_the_page_is_short_and_walks_through_five_flows() -> None:

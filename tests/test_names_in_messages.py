@@ -24,7 +24,8 @@ from hf_lecture_models.tasks.core.command_line import EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.registry import TASKS
 from tests.printed_commands import ROOT
 
-SOURCES = [ROOT / "hf_lecture_cli.py", *(ROOT / "hf_lecture_models").rglob("*.py"), *(ROOT / "training").glob("*.py")]
+PACKAGE = ROOT / "hf_lecture_models"
+SOURCES = [ROOT / "hf_lecture_cli.py", *PACKAGE.rglob("*.py"), *(ROOT / "training").glob("*.py")]
 # Of accelerate, torchrun, tensorboard, trackio and IRSTLM; and what a message says of any field.
 OTHER_OPTIONS = {"--mixed_precision", "--use_fsdp", "--nproc_per_node", "--logdir", "--project", "--help", "--name"}
 OTHER_OPTIONS |= {"--text"}
@@ -104,9 +105,27 @@ def test_options_exist() -> None:
     }
     ours |= {f"--{name}" for name in ("resume", *EXAMPLE_SWITCHES)}
     found = named(r"(?<![\w-])--[a-z][\w-]+(?![\w-]|\)?:)")
-    assert {"--store", "--label_names", "--tokenizer"} <= found.keys()
+    assert {"--store", "--tokenizer"} <= found.keys()
     unknown = {name: path for name, path in found.items() if name not in ours | OTHER_OPTIONS}
     assert set(unknown.values()) <= {Path("hf_lecture_models/lab/demo/style.py")}, unknown  # these are of a style sheet
+
+
+# Files whose errors are about what was typed in a terminal.
+TERMINAL = [PACKAGE / name for name in ("cli", "lab/verbs", "tasks/core/command_line.py", "io/recipe.py")]
+OTHER_PROGRAMS = re.compile(r"accelerate launch --\w+|torchrun --\w+|compile-lm --\w+")
+
+
+def test_errors_name_arguments() -> None:
+    """Not options: `io.runs.as_options` puts them in the place of arguments, where a terminal shows an error."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        if not any(path.is_relative_to(place) for place in TERMINAL):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+                if isinstance(node, ast.Raise) or re.search("error", name, re.I):
+                    said = OTHER_PROGRAMS.sub("", ast.unparse(node))
+                    wrong += [f"{path}:{node.lineno}: {found}" for found in re.findall(r"(?<![\w-])--\w+", said)]
+    assert not wrong
 
 
 def test_files_exist() -> None:

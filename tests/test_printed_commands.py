@@ -364,7 +364,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "nbest.tsv": "-1.5\tann saw the cat\n-1\tann the saw cat\n",
-        "my.py": (ROOT / "hf_lecture_models" / "exercises" / "adapter.py").read_text(encoding="utf-8"),
+        "my.py": (ROOT / "hf_lecture_models" / "lab" / "exercises" / "adapter.py").read_text(encoding="utf-8"),
         "embed.py": "import transformers; transformers.AutoModel.from_pretrained('lstm'); print('embedded')",
         "pairs/x.jsonl": json.dumps(pair | {"linguistics_term": "order"}) + "\n",
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
@@ -404,20 +404,23 @@ def without_output(command: str) -> str:
 
 # Which other commands are the same but for the name of the output folder: the first of them is run.
 FIRST = {without_output(command): command for command in reversed(RUN)}
+# And the first command of each verb and script.
+FIRST_OF_PROGRAM = {tuple(command.split()[:2]): command for command in reversed(RUN)}
 
 
 def marks(command: str) -> list[pytest.MarkDecorator]:
-    """When a command is run: what is quick, by default; what other commands or tests run too, nightly.
+    """When a command is run: of each verb and script the first in CI, by default if it is quick; all others nightly.
 
     tests/training/test_scripts.py runs each script, and tests/trainer/test_loss_weights.py two processes.
     """
+    first = FIRST_OF_PROGRAM[tuple(command.split()[:2])] == command
     if command.startswith(QUICK) and COMMANDS[command] != LECTURE_MAP:
-        return []
+        return [] if first else [pytest.mark.slow, pytest.mark.nightly]
     trains = command.startswith(("python training/", "accelerate launch"))
     launches = command.startswith(("accelerate launch", "ACCELERATE_USE_CPU"))
     of_scripts = all(place.startswith("training/") for place in COMMANDS[command])
     elsewhere = re.fullmatch(PLAIN, command) or FIRST[without_output(command)] != command
-    nightly = elsewhere or (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
+    nightly = not first or elsewhere or (trains and COMMANDS[command] == LECTURE_MAP) or (launches and of_scripts)
     return [pytest.mark.slow, *([pytest.mark.nightly] if nightly else [])]
 
 

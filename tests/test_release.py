@@ -35,6 +35,7 @@ def forked(monkeypatch) -> None:
     monkeypatch.setattr(release, "subprocess", SimpleNamespace(run=run))
 
 
+@pytest.mark.slow
 def test_models_are_released_once_and_a_failing_one_stops_no_other(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "test.txt").write_text("the keeper reads\na ship passes the town\n", encoding="utf-8")
     monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
@@ -64,13 +65,6 @@ def test_models_are_released_once_and_a_failing_one_stops_no_other(tmp_path, mon
 
     monkeypatch.setattr(release, "train", lambda *_: pytest.fail("a finished model is trained again"))
     assert release_all([NGRAM, LSTM], out) == {}
-
-
-def test_a_folder_that_is_too_large_is_not_released(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(release, "MAX_BYTES", 100)
-    failed = release_all([Release("trigram", "ngram")], tmp_path / "out")
-    assert "more than 100" in failed["trigram"]
-    assert not (tmp_path / "out" / "trigram").exists()
 
 
 def test_missing_data_are_named_before_training(tmp_path, monkeypatch) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.test_readme import ROOT
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_it_says(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "smoothing.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from hf_lecture_models.io.files import check_writable, staged_folder, write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import describe_fields, load_recipe, parse_overrides, setting, write_yaml
 from hf_lecture_models.io.runs import as_program
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS, ngram_counts
 from hf_lecture_models.models.ngram.conversion_ngram import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
@@ -141,7 +141,7 @@ def main(arguments: list[str]) -> None:
     to_measure = texts_to_measure(recipe)  # first, so that a missing file is found before the estimation
     check_writable(recipe.output_dir, recipe.arpa)
     model, tokenizer, training = fitted = fit(recipe, read_training_texts(recipe, streamed=bool(recipe.memory_limit)))
-    sizes = ", ".join(f"{size:,}" for size in model.config.ngram_counts)
+    sizes = ", ".join(f"{size:,}" for size in ngram_counts(model.config))
     print(f"{sizes} n-grams of orders 1 to {recipe.order} in {training['seconds']} s")
     facts = measure(recipe, fitted, *to_measure)
     with staged_folder(recipe.output_dir) as folder:

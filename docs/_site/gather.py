@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["*.md", "docs/*.md", "docs/notebooks/*.md", "hub_cards/*.md", "benchmarks/README.md"]
 SOURCES = ["hf_lecture_models/models/**/*.py"]
 # Their sources are pages only where a page links them; the reference documents nothing of them.
-WITHOUT_REFERENCE = {"batches", "cli", "comparison", "data", "demo", "io", "trainer"}
+WITHOUT_REFERENCE = {"cli", "data", "io", "trainer"}
 PACKAGE_PAGES = ["hf_lecture_models/models/*/README.md"]
 
 

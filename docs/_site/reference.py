@@ -20,13 +20,13 @@ FOLDERS = {
     "tokenization": "Tokenizers",
     "evaluation": "Evaluation",
     "generation": "Generation",
-    "pipelines": "Pipelines",
     "hub": "Publishing",
     "analysis": "Pictures and analysis",
     "base.heads": "Heads",
     "layers": "Layers",
-    "exercises": "Exercises",
-    "claims": "Claims",
+    "lab.studies": "Studies",
+    "lab.exercises": "Exercises",
+    "lab.claims": "Claims",
 }
 
 
@@ -110,7 +110,8 @@ def _folder_page(folder: str, title: str) -> str:
 def _tasks_page() -> str:
     lines = _title("Tasks")
     lines += ["A task knows its data, its models and its measures. Its fields in a recipe: :doc:`recipes`.", ""]
-    for name in ("task", "registry", "prediction"):
+    pipelines = ("question_answering.pipeline", "translation.pipeline", "captioning.pipeline")
+    for name in ("core.task", "registry", "prediction", "metrics", *pipelines):
         module = importlib.import_module(f"{PACKAGE}.tasks.{name}")
         for thing in _defined(module):
             public = f"{PACKAGE}.{thing.__name__}" if thing.__name__ in hf_lecture_models.__all__ else ""

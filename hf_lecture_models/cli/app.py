@@ -5,14 +5,17 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
-from hf_lecture_models.io.runs import as_program
+from hf_lecture_models.io.runs import as_options, as_program
 from hf_lecture_models.io.system import is_closed_pipe
+
+_FIELDS = ("columns", "label_names", "scheme")
+"""Fields of a recipe that verbs of data take as options: `--columns.text NAME`."""
 
 
 def run_verb(verb: str, module: str, options: Mapping[str, Any]) -> None:
@@ -21,7 +24,7 @@ def run_verb(verb: str, module: str, options: Mapping[str, Any]) -> None:
     Raises:
         SystemExit: the verb failed; the error was printed.
     """
-    with plain_errors(verb):
+    with plain_errors(verb, options):
         run = import_module(f"hf_lecture_models.{module}").run
         with as_program():
             run(**read_by(run, options))
@@ -36,8 +39,12 @@ def read_by(run: Callable[..., None], options: Mapping[str, Any]) -> Mapping[str
 
 
 @contextmanager
-def plain_errors(verb: str) -> Iterator[None]:
-    """Turn an error within the block into one line on standard error and an exit status, without a traceback."""
+def plain_errors(verb: str, options: Collection[str] = ()) -> Iterator[None]:
+    """Turn an error within the block into one line on standard error and an exit status, without a traceback.
+
+    Args:
+        options: the arguments that have options of the same name, as an error names them.
+    """
     try:
         yield
         sys.stdout.flush()
@@ -51,6 +58,8 @@ def plain_errors(verb: str) -> Iterator[None]:
             raise SystemExit(141) from None  # 128 + SIGPIPE, which Windows lacks
         # Other libraries' errors often mean little without their type.
         kind = "" if isinstance(error, ImportError | OSError | TypeError | ValueError) else f"{type(error).__name__}: "
-        message = textwrap.shorten(kind + str(error), 600, placeholder=" ...") or type(error).__name__
+        names = {name: f"--{name.replace('_', '-')}" for name in options} | {name: f"--{name}" for name in _FIELDS}
+        said = as_options(kind + str(error), names)
+        message = textwrap.shorten(said, 600, placeholder=" ...") or type(error).__name__
         print(f"hf-lecture {verb}: {message}", file=sys.stderr)
         raise SystemExit(1) from None

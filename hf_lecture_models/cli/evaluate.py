@@ -9,7 +9,6 @@ from typing import Any
 
 from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
 from hf_lecture_models.cli.io import print_json
-from hf_lecture_models.cli.options import named_as_options
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
@@ -19,7 +18,6 @@ from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
 
 
-@named_as_options("max_length")
 def run(
     name: str,
     task: str,

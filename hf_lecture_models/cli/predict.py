@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.cli.io import line_chunks, print_json
-from hf_lecture_models.cli.options import named_as_options
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix
@@ -24,7 +23,6 @@ from hf_lecture_models.tasks.prediction import Predictor
 Result = dict[str, Any]
 
 
-@named_as_options("top_k", "aggregate", "max_length")
 def run(
     name: str,
     files: list[str],

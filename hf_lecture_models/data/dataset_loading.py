@@ -96,7 +96,7 @@ def load_named(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
                 f"dataset_name {recipe.dataset_name} is a folder of this machine, which has no dataset_revision: leave "
                 "that out, or start in another folder if you mean the data set of this name on the Hub"
             )
-        advice = "name one of them, or none: --validation_split ''"
+        advice = "name one of them, or none: `validation_split` ''"
         return load_folder(recipe.dataset_name, name, config, streaming, advice)
     if not recipe.dataset_revision:
         raise ValueError(

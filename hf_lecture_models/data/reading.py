@@ -149,7 +149,7 @@ def missing_column(source: str, column: str, names: Sequence[str], known: Sequen
     """Return the error for a column of the task that a source lacks."""
     missing = " or ".join(map(repr, names))
     return ValueError(
-        f"{source} has no column {missing}, only {', '.join(known)}; --columns.{column} NAME names another one{hint}"
+        f"{source} has no column {missing}, only {', '.join(known)}; `columns.{column}` names another one{hint}"
     )
 
 

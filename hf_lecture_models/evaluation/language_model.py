@@ -138,11 +138,11 @@ def _exp(nats: float, count: int) -> float:
 
 
 class Scorer(Protocol):
-    """What scores texts in another way than `score_texts` and `score_stream`."""
+    """A function like `score_texts` and `score_stream`, but with another way to compute the probability of a text."""
 
     @property
     def stream(self) -> bool:
-        """Whether the texts of a call follow each other."""
+        """True if the texts of a call follow each other."""
 
     def __call__(
         self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
@@ -177,7 +177,7 @@ def evaluate_language_model(
         texts: each item is one text that ends in `</s>`; one may be empty.
         stream: carry state and context across texts. By default each text is scored by itself.
         batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
-        score: what scores the texts in another way; by default `score_texts`, or `score_stream` of a stream.
+        score: computes the scores; by default `score_texts`, or `score_stream` with `stream`.
 
     Returns:
         The measures that `PerplexityAccumulator` lists, and the conditions of `score`.

@@ -188,7 +188,8 @@ def _lecture_page(model_type: str) -> dict[str, str]:
     page, code = next((both for both in pages if all(path.is_file() for path in both)), (None, None))
     if page is None or code is None:
         return {"title": model_type}
-    heading, _, rest = page.read_text(encoding="utf-8").partition("\n")
+    text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    heading, _, rest = text.partition("\n")
     docstring = ast.get_docstring(ast.parse(code.read_text(encoding="utf-8"))) or ""
     return {
         "title": heading.lstrip("# "),

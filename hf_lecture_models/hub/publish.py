@@ -41,7 +41,7 @@ MANAGED_FILES = (
 ERROR_HINTS = {
     401: "it refuses the token; log in again with `hf auth login`, or set HF_TOKEN to a token that is valid",
     403: "the token may not write there; use one with write access, or a namespace of your own",
-    404: "there is no such place, or the token may not see it; check the name, --revision and the token's rights",
+    404: "there is no such place, or the token may not see it; check the name, `revision` and the token's rights",
     409: "it was changed meanwhile; look at it and publish again",
     412: "it was changed meanwhile; look at it and publish again",
     429: "too many requests; publish again later",
@@ -174,7 +174,7 @@ def _upload(api: HfApi, folder: Path, repo: str, private: bool, revision: str | 
         api.create_branch(repo, branch=revision, exist_ok=True)
     info = api.model_info(repo, revision=revision)
     if private and not info.private:
-        raise ValueError("it is public; make it private in its settings first, or publish without --private")
+        raise ValueError("it is public; make it private in its settings first, or leave `private` out")
     # One commit's tree, and that commit as the parent: what others push meanwhile is not overwritten.
     tree = api.list_repo_tree(repo, recursive=True, revision=info.sha)
     there = {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}

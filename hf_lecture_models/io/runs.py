@@ -3,6 +3,7 @@
 
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -70,6 +71,18 @@ def raise_signal(name: str) -> None:
 
 def _exit(number: int, _: Any) -> None:
     sys.exit(128 + number)
+
+
+def as_options(message: str, names: Mapping[str, str]) -> str:
+    """Return a message for a terminal: a name in backquotes becomes the option that `names` has for it.
+
+    >>> as_options("leave `top_k` out, or set `model.order`", {"top_k": "--top-k", "model": "--model"})
+    'leave --top-k out, or set --model.order'
+
+    Args:
+        names: the option of each argument; a recipe's field keeps what follows its dot.
+    """
+    return re.sub(r"`(\w+)([^`\s]*)`", lambda at: names[at[1]] + at[2] if at[1] in names else at[0], message)
 
 
 @contextmanager

@@ -11,11 +11,9 @@ from hf_lecture_models.layers.execution import is_traced
 
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
-    """Return `input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
+    """Return `input_ids` (batch, seq), of any integer type, as int64; a ValueError calls them `name`.
 
-    Raises:
-        ValueError: they are not a tensor of integers, or have another shape, no rows, or, unless `allow_empty`, rows
-            without tokens.
+    Without `allow_empty`, each row needs a token.
 
     >>> token_ids(torch.tensor([[3, 1]], dtype=torch.uint8))
     tensor([[3, 1]])
@@ -31,21 +29,16 @@ def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_i
 def check_integers(ids: Tensor, shape: str, name: str) -> None:
     """Raise a ValueError where `ids` is not a tensor of integers; it calls them `name`, of the needed `shape`."""
     if not isinstance(ids, Tensor):
-        raise ValueError(
-            f"{name} is a {type(ids).__name__}, but a tensor {shape} is needed: "
-            "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
-        )
+        call = "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
+        raise ValueError(f"{name} is a {type(ids).__name__}, but a tensor {shape} is needed: {call}")
     if ids.is_floating_point() or ids.dtype == torch.bool:
         raise ValueError(f"{name} are of type {ids.dtype}; ids are integers: give {name}.long()")
 
 
 def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids") -> None:
-    """Refuse ids outside of 0 to `vocab_size` - 1; not while tracing, which cannot read values.
+    """Raise a ValueError that names an id outside of 0 to `vocab_size` - 1; not while tracing.
 
     On a GPU the check waits for it; a look-up of vectors stops there by itself ("device-side assert").
-
-    Raises:
-        ValueError: naming the id.
     """
     if (found := out_of_range(input_ids, vocab_size)) is not None:
         raise ValueError(
@@ -67,11 +60,7 @@ def out_of_range(indices: Tensor, size: int) -> int | None:
 
 
 def look_up(embed_tokens: nn.Module, ids: Tensor, name: str = "input_ids") -> Tensor:
-    """(batch, seq, size): the vectors of `ids` (batch, seq).
-
-    Raises:
-        ValueError: on the CPU, where an id has none.
-    """
+    """(batch, seq, size): the vectors of `ids` (batch, seq); on the CPU, an id without one is a ValueError."""
     try:
         return embed_tokens(ids)
     except IndexError:
@@ -85,11 +74,7 @@ def input_vectors(
 ) -> Tensor:
     """Return the vectors (batch, seq, size) of `input_ids` (batch, seq), or `inputs_embeds` in their place.
 
-    Errors name the arguments with `prefix` ("decoder_") in front.
-
-    Raises:
-        ValueError: neither or both are given, or they hold no tokens; ids that are not integers, of another shape, or
-            outside the vocabulary.
+    A ValueError names the arguments with `prefix` ("decoder_") in front: exactly one of them is needed.
 
     >>> input_vectors(nn.Embedding(9, 4), torch.tensor([[3, 1]]), None).shape
     torch.Size([1, 2, 4])
@@ -113,17 +98,12 @@ def no_tokens(shape: Sequence[int]) -> ValueError:
 
 
 def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_id: int | None) -> Tensor:
-    """(batch, seq) bool, True for real tokens: the mask where one is given, else all ids but `pad_token_id`.
-
-    Raises:
-        ValueError: ids or mask are of another shape.
-    """
+    """(batch, seq) bool, True for real tokens: the mask where one is given, else all ids but `pad_token_id`."""
     ids = token_ids(input_ids, allow_empty=True)
     if attention_mask is not None:
-        if attention_mask.shape != ids.shape:
+        if (given := attention_mask.shape) != ids.shape:
             raise ValueError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}; that of input_ids, {tuple(ids.shape)}, is "
-                "needed"
+                f"attention_mask has shape {tuple(given)}; that of input_ids, {tuple(ids.shape)}, is needed"
             )
         return attention_mask.bool()
     return torch.ones_like(ids, dtype=torch.bool) if pad_token_id is None else ids != pad_token_id
@@ -152,10 +132,8 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor, seen: int | None
 
     Args:
         attention_mask: (batch, seq), or (batch, seen + seq), which also covers the tokens of a state.
-        seen: how many these are; None where the length of the mask was checked before.
-
-    Raises:
-        ValueError: a mask of another shape than `hidden` (batch, seq, size) needs.
+        hidden: (batch, seq, size).
+        seen: how many tokens the state has read; None where the length of the mask was checked before.
     """
     if attention_mask is None:
         return None

@@ -92,28 +92,36 @@ class HashedNGrams(NGramTrie):
     @method_with_weights
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
         """Natural log p of each word, (words,), after its contexts, (order-1, words)."""
-        alone, weights = self.log10("probs", 1, words), self._weights(contexts)
-        rows = torch.arange(len(words), device=words.device)
-        total = self._fill(alone + weights[0], rows, rows, self._numbers(words), contexts, weights)
-        return total.masked_fill_(alone == -math.inf, -math.inf) * math.log(10)
+        return self._of_pairs(contexts, torch.arange(len(words), device=words.device), words)
 
     @method_with_weights
     def distributions(self, contexts: Tensor) -> Tensor:
         """Natural log p of every word, (rows, vocab), after contexts of (order-1, rows)."""
-        some = max(_PAIRS // self.vocab_size, 1)
-        return torch.cat([self._distributions(part) for part in contexts.split(some, dim=1)])
+        found = []
+        for part in contexts.split(max(_PAIRS // self.vocab_size, 1), dim=1):
+            pairs = torch.arange(part.shape[1] * self.vocab_size, device=contexts.device)
+            found.append(self._of_pairs(part, pairs // self.vocab_size, pairs % self.vocab_size))
+        return torch.cat(found).view(-1, self.vocab_size)
 
-    def _distributions(self, contexts: Tensor) -> Tensor:
-        alone, weights = self.log10("probs", 1), self._weights(contexts)
-        places = torch.arange(contexts.shape[1] * self.vocab_size, device=contexts.device)
-        rows = places // self.vocab_size
-        keys = self.get_buffer("hash_numbers").repeat(contexts.shape[1])
-        total = self._fill((alone + weights[0][:, None]).view(-1), places, rows, keys, contexts, weights)
-        return (
-            total.view(contexts.shape[1], self.vocab_size)
-            .masked_fill_(alone == -math.inf, -math.inf)
-            .mul_(math.log(10))
+    def _of_pairs(self, contexts: Tensor, rows: Tensor, words: Tensor) -> Tensor:
+        """Natural log p of each word, (pairs,), after the contexts in its column of `contexts`, `rows`."""
+        alone, weights = self.log10("probs", 1, words), self._weights(contexts)
+        total, places, keys = (
+            alone + weights[0].index_select(0, rows),
+            torch.arange(len(rows), device=rows.device),
+            self._numbers(words),
         )
+        for n, context in enumerate(contexts, 2):
+            before = context.index_select(0, rows)
+            at = where_true(before >= 0)
+            longer = extended(keys.index_select(0, at), self._numbers(before.index_select(0, at)))
+            entries = find(self.keys(n), longer)
+            hits = where_true(entries >= 0)
+            places, rows = (one.index_select(0, at).index_select(0, hits) for one in (places, rows))
+            keys = longer.index_select(0, hits)
+            probs = self.log10("probs", n, entries.index_select(0, hits))
+            total.index_copy_(0, places, probs + weights[n - 1].index_select(0, rows))
+        return total.masked_fill_(alone == -math.inf, -math.inf).mul_(math.log(10))
 
     def _weights(self, contexts: Tensor) -> Tensor:
         """(order, rows): [n-1] is the log10 weight of all contexts of n words and more."""
@@ -129,24 +137,3 @@ class HashedNGrams(NGramTrie):
             entries = words if n == 1 else find(self.keys(n), found)
             weights[n - 1].index_copy_(0, at, self.log10("backoffs", n, entries))
         return weights.flip(0).cumsum(0).flip(0)
-
-    def _fill(
-        self, total: Tensor, places: Tensor, rows: Tensor, keys: Tensor, contexts: Tensor, weights: Tensor
-    ) -> Tensor:
-        """Set ``total``, log10 p of words after contexts, to that of the longest n-gram that is stored; return it.
-
-        Args:
-            places: (pairs,) where in ``total`` the pairs of a context and a word belong.
-            rows: (pairs,) their contexts, columns of ``contexts`` and ``weights``; keys: (pairs,) of their words.
-        """
-        for n, context in enumerate(contexts, 2):
-            before = context.index_select(0, rows)
-            at = where_true(before >= 0)
-            longer = extended(keys.index_select(0, at), self._numbers(before.index_select(0, at)))
-            entries = find(self.keys(n), longer)
-            hits = where_true(entries >= 0)
-            places, rows = (one.index_select(0, at).index_select(0, hits) for one in (places, rows))
-            keys = longer.index_select(0, hits)
-            probs = self.log10("probs", n, entries.index_select(0, hits))
-            total.index_copy_(0, places, probs + weights[n - 1].index_select(0, rows))
-        return total

@@ -67,7 +67,7 @@ def _refuse_rows_of_characters() -> None:
         if isinstance(pipeline.tokenizer, ElmoTokenizer):
             raise ValueError(
                 "token-classification asks for one number per token, and a word of ElmoTokenizer is a row of them: tag "
-                "by `hf-lecture predict MODEL`, with --aggregate for entities, or by the model itself"
+                "by the Predictor of hf_lecture_models.tasks.prediction, or by the model itself"
             )
 
     @wraps(sanitize)

@@ -102,11 +102,11 @@ class Predictor:
         assert form is not None
         self.form = form
         if options.top_k is not None and not form.usual:
-            raise ValueError(f"{kind} gives one tag for each word: leave top_k out")
+            raise ValueError(f"{kind} gives one tag for each word: leave `top_k` out")
         if options.aggregate and form.usual:
-            raise ValueError(f"{kind} finds no entities: leave aggregate out")
+            raise ValueError(f"{kind} finds no entities: leave `aggregate` out")
         if options.max_length is not None and "image" in form.fields:
-            raise ValueError(f"{kind} reads no tokens: leave max_length out")
+            raise ValueError(f"{kind} reads no tokens: leave `max_length` out")
         saved = {"task": task_file_of(self.model.config)}
         self.settings = self._chosen(self.task.settings_class.of(saved, self.task.name))
 

@@ -206,7 +206,7 @@ class _Run:
         if accelerator.is_main_process:
             saved.remove_stale(self.folder)
             if not resume and saved.holds_run(self.folder):
-                raise ValueError(f"{self.folder} holds a run; add --resume to continue it, or name another folder")
+                raise ValueError(f"{self.folder} holds a run; `resume` continues it, or name another folder")
         # Before the model is spread over the processes, so that each takes its part of the saved weights.
         state = read_newest(self.plain_model, recipe, self.fingerprints, reporter) if resume else None
         places = (accelerator.process_index, accelerator.num_processes, accelerator.device)

@@ -46,7 +46,7 @@ def check_launcher(recipe: TrainingRecipe) -> None:
     if asked not in ("no", recipe.mixed_precision):
         raise ValueError(
             f"the launcher asks for mixed_precision {asked}, the recipe for {recipe.mixed_precision}; "
-            f"add --mixed_precision {asked} after the recipe"
+            f"set `mixed_precision` {asked} in the recipe"
         )
     for name in ("DEEPSPEED", "MEGATRON_LM"):
         # Checked first: accelerate would recommend installing the package, or ignore the variable on CPUs.

@@ -82,7 +82,7 @@ def _refuse_lost_checkpoints(output_dir: Path) -> None:
     if not facts and any(output_dir.glob("*.safetensors")):
         raise ValueError(
             f"{output_dir} holds a model, but no checkpoint of a run: there is nothing to resume; name another output "
-            "folder, or leave out --resume to write over the model"
+            "folder, or leave `resume` out to write over the model"
         )
 
 

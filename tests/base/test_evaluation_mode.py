@@ -62,6 +62,7 @@ def test_an_error_does_not_leave_a_model_in_eval_mode(kind: str) -> None:
     assert all(module.training for module in model.modules())
 
 
+@pytest.mark.slow
 def test_no_other_code_switches_a_model_that_it_is_given() -> None:
     """Only the context manager, frozen backbones, the loop and the page, which owns its models, call `eval()`."""
     allowed = {"base/evaluation_mode.py", "tasks/core/frozen.py", "trainer/loop.py", "lab/demo/page.py"}

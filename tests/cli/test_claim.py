@@ -27,6 +27,7 @@ def test_all_claims_are_listed_with_their_verdicts(run, monkeypatch, tmp_path):
     assert sum("not measured yet" in line for line in lines) == len(lines) - 1
 
 
+@pytest.mark.slow
 def test_one_claim_is_shown_and_tried(run):
     pytest.importorskip("accelerate")
     status, out, _ = run("claim", "word_order")

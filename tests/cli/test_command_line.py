@@ -50,6 +50,7 @@ def completion(line, shell="bash"):
     return {"_HF_LECTURE_COMPLETE": f"complete_{shell}", **typed}
 
 
+@pytest.mark.cases(4, 25)
 @pytest.mark.parametrize(
     ("arguments", "environment", "status", "expected"),
     [
@@ -117,6 +118,7 @@ main()
 """
 
 
+@pytest.mark.cases(2, 3)
 @pytest.mark.parametrize(
     ("module", "name", "status"),
     [
@@ -139,6 +141,7 @@ def test_ctrl_c_is_quiet_while_modules_are_imported(module, name, status):
     assert done.stdout + done.stderr in ("", "interrupted\n")
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_quiet_while_a_verb_is_imported():
     """The last of the imports, torch and all the others being there."""
     process = ForkedPython("-c", INTERRUPTED, "hf_lecture_models.cli.score", signal.SIGINT.value, "score", "no-model")

@@ -3,11 +3,14 @@
 
 import json
 
+import pytest
+
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.lab.studies.word_tests import solve_analogy
 from hf_lecture_models.loading import load_model
 
 
+@pytest.mark.slow
 def test_neighbours(run, network, folder, tmp_path):
     model, tokenizer = load_model(str(network))
     expected = nearest_neighbours(model, tokenizer, ["cat", "the"], k=2)

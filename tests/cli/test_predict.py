@@ -21,7 +21,6 @@ from transformers import (
     pipeline,
 )
 
-from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.stand_in import EncoderConfig, EncoderForTokenClassification, encoder_tokenizer
 from tests.tasks.small_chooser import ROWS, save_small_chooser
@@ -72,38 +71,12 @@ def test_classes_of_texts_are_those_of_the_pipeline(run: Any, save: Any, tmp_pat
     ]
 
 
-def test_pairs_of_texts_between_texts(run: Any, save: Any) -> None:
-    folder = save(BertForSequenceClassification)
-    expected = pipeline("text-classification", model=str(folder))
-    pair = {"text": "a film", "text_pair": "funny"}
-    theirs = [expected(pair), expected("a fine film")[0]]
-    _, out, _ = run("predict", folder, stdin="a film\tfunny\na fine film\n")
-    assert [row[0] for row in lines_of(out)] == [one["label"] for one in theirs]
-    assert [row[2:] for row in lines_of(out)] == [["a film", "funny"], ["a fine film"]]
-    lines = [pair | {"label": 1}, {"text": "a fine film", "text_pair": None}]
-    _, again, _ = run("predict", folder, "--jsonl", stdin="\n\n".join(map(json.dumps, lines)))
-    assert again == out
-    _, out, _ = run("predict", folder, "--jsonl", "--json", stdin=json.dumps(pair))
-    assert json.loads(out).keys() == {"text", "text_pair", "predictions"}
-
-
 def test_numbers_and_several_classes_at_once(run: Any, save: Any) -> None:
     for fields in ({"num_labels": 1, "problem_type": "regression"}, {"problem_type": "multi_label_classification"}):
         folder = save(BertForSequenceClassification, **fields)
         (theirs,) = pipeline("text-classification", model=str(folder))("a fine film")
         _, out, _ = run("predict", folder, "--json", stdin="a fine film\n")
         assert json.loads(out)["predictions"][0]["score"] == pytest.approx(theirs["score"], abs=1e-6)
-
-
-def test_a_classifier_of_the_lectures(run: Any, tmp_path: Path) -> None:
-    tokenizer = WordTokenizer.train(["a fine film", "a dull film"], progress=False)
-    config = BagOfWordsConfig(vocab_size=len(tokenizer), id2label={0: "bad", 1: "good"})
-    BagOfWordsForSequenceClassification(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    status, out, _ = run("predict", tmp_path, "-k", 2, stdin="a fine film\n")
-    assert status == 0
-    assert {row[0] for row in lines_of(out)} == {"bad", "good"}
-    assert sum(float(row[1]) for row in lines_of(out)) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("ours", [True, False])
@@ -232,7 +205,7 @@ def test_models_without_such_a_head(run: Any, save: Any, network: Path) -> None:
             "a\n" + "film " * 20,
             "standard input, line 2 has 22 tokens, more than the model's longest input",
         ),
-        ("classes", ["--max-length", "99"], "a\n", "--max-length 99 is more than the model's longest input, 16 tokens"),
+        ("classes", ["--max-length", "99"], "a\n", "max_length 99 is more than the model's longest input, 16 tokens"),
         ("classes", ["--aggregate"], "a\n", "BertForSequenceClassification finds no entities: leave --aggregate out"),
         ("classes", ["--jsonl"], "a\n", "standard input, line 1 is no JSON: Expecting value"),
         ("classes", ["--jsonl"], "[1]\n", "standard input, line 1 is no JSON object, which has the fields text"),
@@ -304,7 +277,7 @@ def test_tables_are_read_by_their_columns(run: Any, save: Any, tmp_path: Path) -
         assert run("predict", folder, tmp_path / name, *fields) == (0, expected, "")
     status, out, err = run("predict", folder, tmp_path / "other.csv")
     assert (status, out, len(err.splitlines())) == (1, "", 1)
-    assert "has no column 'text', only review, label; --columns.text NAME names another one" in err
+    assert "has no column 'text', only review, label; --columns.text names another one" in err
     status, _, err = run("predict", folder, "--columns.text", "review", stdin="a film\n")
     assert (status, "--columns.text says how a table is read, and there is none" in err) == (1, True)
     assert run("predict", folder, "--bogus", stdin="a film\n")[0] == 2

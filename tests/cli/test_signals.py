@@ -29,6 +29,7 @@ else:
 TERMINATED = ("convert to ARPA", "train_causal_lm")
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize(
     ("writer", "name", "status"),
     [

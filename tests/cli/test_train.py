@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -40,17 +39,6 @@ def test_every_recipe_tells_its_script() -> None:
         script, path = _command(recipe.stem)
         assert path == str(recipe)
         assert f"training/{script} training/recipes/{recipe.name}" in recipe.read_text(encoding="utf-8")
-
-
-def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--task", "sst2", "--train_files", "T.tsv", "--validation_files", "V.tsv"]
-    assert _command("finetune_glue", *options) == ["finetune_glue.py", *options]
-    assert _command("finetune_glue.py", *options) == ["finetune_glue.py", *options]
-    assert _command("fit_ngram", "ngram", "--order", "2")[1:] == [str(TRAINING / "recipes/ngram.yaml"), "--order", "2"]
-    assert [_command(name)[0] for name in TASKS] == [task.script for task in TASKS.values()]
-    monkeypatch.chdir(tmp_path)
-    Path("ngram").touch()
-    assert _command("fit_ngram", "ngram") == ["fit_ngram.py", "ngram"], "a file of one's own"
 
 
 def test_a_recipe_of_ones_own_tells_its_script(tmp_path: Path) -> None:
@@ -115,15 +103,6 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
     assert training_folder.training_folder() == tmp_path / "share/hf_lecture_models/training"
 
 
-def test_the_wheel_carries_all_scripts_and_recipes() -> None:
-    """The patterns of pyproject.toml leave out no file; building the wheel takes seconds, below."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = [pattern for patterns in project["tool"]["setuptools"]["data-files"].values() for pattern in patterns]
-    carried = {path for pattern in patterns for path in ROOT.glob(pattern)}
-    files = {path for path in TRAINING.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert carried == files
-
-
 @pytest.mark.slow
 def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
     """The wheel is built, installed into an environment of its own, and fits the n-gram of its recipe."""
@@ -154,3 +133,14 @@ def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     assert "perplexity" in done.stdout
     assert (tmp_path / "fitted" / "config.json").is_file()
+
+
+def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--task", "sst2", "--train_files", "T.tsv", "--validation_files", "V.tsv"]
+    assert _command("finetune_glue", *options) == ["finetune_glue.py", *options]
+    assert _command("finetune_glue.py", *options) == ["finetune_glue.py", *options]
+    assert _command("fit_ngram", "ngram", "--order", "2")[1:] == [str(TRAINING / "recipes/ngram.yaml"), "--order", "2"]
+    assert [_command(name)[0] for name in TASKS] == [task.script for task in TASKS.values()]
+    monkeypatch.chdir(tmp_path)
+    Path("ngram").touch()
+    assert _command("fit_ngram", "ngram") == ["fit_ngram.py", "ngram"], "a file of one's own"

@@ -94,6 +94,7 @@ def test_code_without_a_file_is_refused() -> None:
         flatten([type("Model", (), {"__module__": module.__name__})])
 
 
+@pytest.mark.cases(4, 15)
 @pytest.mark.parametrize(
     "config_class", dict.fromkeys(model.config_class for model in package_models()), ids=lambda cls: cls.__name__
 )

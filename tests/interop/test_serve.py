@@ -112,6 +112,7 @@ def chat(**said: str) -> list[dict[str, str]]:
     return [{"role": role, "content": content} for role, content in said.items()]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str], address: str) -> None:
     prompts = ["", "the", *map(question, TEXTS)]
@@ -135,6 +136,7 @@ def test_two_clients_get_what_generate_gives(name: str, folders: dict[str, str],
     assert [text for text, _ in answered[: len(TEXTS)]] == [" ".join(text.split()[3:]) for text in TEXTS]
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_stop_strings(name: str, folders: dict[str, str], address: str) -> None:
     """The answer ends with the string, at the first place where the text has it; OpenAI's own leaves the string out."""
@@ -189,14 +191,6 @@ def test_what_a_model_refuses_is_the_requests_fault(limited: dict[str, str], add
     assert refusal(client, "the cat", stop="")[0] == 400
     status, reason = refusal(Client(address, limited["closed"]), "the zebra")
     assert (status, "'zebra' is not in the vocabulary" in reason) == (400, True)
-
-
-def test_a_chat_is_cut_where_asked_to(limited: dict[str, str], address: str) -> None:
-    """`--chat-template-kwargs` of the command does the same for all requests."""
-    client = Client(address, limited["ours"])
-    client.options["extra_body"] = {"chat_template_kwargs": {"truncation": True, "max_length": 12}}
-    _, tokens = client.chat(chat(user="the cat " * 20))
-    assert 1 <= tokens <= 5  # 16 can be read, and the last one is not
 
 
 def test_continuous_batching(folders: dict[str, str], limited: dict[str, str], tmp_path: Path) -> None:

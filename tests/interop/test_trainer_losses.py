@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,6 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 from transformers import (
-    AutoModelForCausalLM,
     DataCollatorForLanguageModeling,
     DataCollatorForSeq2Seq,
     DataCollatorForTokenClassification,
@@ -28,8 +23,6 @@ from transformers.integrations.neftune import activate_neftune
 from hf_lecture_models import (
     EfficientTransformerConfig,
     EfficientTransformerForMaskedLM,
-    Gpt1Config,
-    Gpt1ForCausalLM,
     ImageCaptioningConfig,
     ImageCaptioningForConditionalGeneration,
     LectureBertConfig,
@@ -42,7 +35,6 @@ from hf_lecture_models import (
     TransfoXLConfig,
     TransfoXLLMHeadModel,
 )
-from hf_lecture_models.hub import export
 from tests.interop.small_models import count_tokens, small_model, small_tokenizer
 
 # Of 2 to 6 words, so that a batch is padded by another number of tokens for each size.
@@ -183,6 +175,7 @@ def assert_accumulation_changes_nothing(build: Callable[[], Any], collate: Calla
             torch.testing.assert_close(accumulated[key], value, rtol=0, atol=1e-6)
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", "ngram"])
 def test_evaluation_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
@@ -197,12 +190,14 @@ def test_evaluation_of_a_causal_model(name: str, side: str, tmp_path: Path) -> N
     assert whole == pytest.approx(-scores.sum().item() / predicted, rel=1e-5)
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl"])
 def test_accumulated_steps_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
     assert_accumulation_changes_nothing(lambda: causal_model(name), lambda model: next_tokens(side), tmp_path)
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", "ngram"])
 def test_smoothed_labels_of_a_causal_model(name: str, side: str, tmp_path: Path) -> None:
@@ -216,36 +211,7 @@ def test_smoothed_labels_of_a_causal_model(name: str, side: str, tmp_path: Path)
     assert loss["eval_loss"] == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_a_subclass_of_another_name(tmp_path: Path) -> None:
-    """transformers knows by the name whether to shift labels; a class derived from ours has another one."""
-
-    class Mine(Gpt1ForCausalLM):
-        pass
-
-    set_seed(0)
-    model, collate = Mine(Gpt1Config(**FIELDS, num_hidden_layers=1, num_attention_heads=2)), next_tokens("left")
-    assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
-    batch = collate(ROWS)
-    with torch.no_grad():
-        logits = model.eval()(batch["input_ids"], batch["attention_mask"]).logits[:, :-1]
-    predicted = batch["attention_mask"][:, :-1].bool()
-    smoothed = cross_entropy(logits[predicted], batch["input_ids"][:, 1:][predicted], label_smoothing=0.1).item()
-    options = {"label_smoothing_factor": 0.1, "per_device_eval_batch_size": 20}
-    assert trainer(model, tmp_path, collate, **options).evaluate()["eval_loss"] == pytest.approx(smoothed)
-
-
-@pytest.mark.parametrize("side", SIDES)
-def test_a_model_of_masked_words_with_the_name_of_a_causal_one(side: str, tmp_path: Path) -> None:
-    """transformers guesses from "ForCausalLM" that the first label of a row is not predicted; these heads say it."""
-
-    class NotForCausalLM(LectureBertForMaskedLM):
-        pass
-
-    set_seed(0)
-    model, collate = NotForCausalLM(bert().config), some_masked(side, first=0)
-    assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
-
-
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("side", SIDES)
 def test_adapters(side: str, tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
@@ -268,17 +234,7 @@ def test_noise_contrast_is_not_smoothed(tmp_path: Path) -> None:
         smoothing.train()
 
 
-def test_given_counts_are_kept(tmp_path: Path) -> None:
-    """A loop of one's own divides by the number that it gives; labels in a batch it has prepared or not."""
-    model, batch = causal_model("gpt1").eval(), next_tokens("left")(ROWS[:4])
-    with torch.no_grad():
-        loss = model(**batch).loss
-        model.prepare_labels(batch)
-        predicted = (batch["labels"] != -100).sum()
-        assert predicted == sum(len(row["input_ids"]) - 1 for row in ROWS[:4])
-        torch.testing.assert_close(model(**batch, num_items_in_batch=predicted).loss, loss)
-
-
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_models(name: str, tmp_path: Path) -> None:
     """Masked words and targets stand at their own places: each label but -100 is predicted."""
@@ -296,6 +252,7 @@ def test_other_models(name: str, tmp_path: Path) -> None:
         assert_accumulation_changes_nothing(OTHERS[name], lambda m: other_collator(name, m, side), tmp_path)  # noqa: B023
 
 
+@pytest.mark.cases(2, 4)
 @pytest.mark.parametrize("name", [*CAUSAL, "transformer_xl", *OTHERS])
 def test_noise_on_word_vectors(name: str, tmp_path: Path) -> None:
     """`neftune_noise_alpha` adds noise in training, and changes no evaluation."""
@@ -311,87 +268,3 @@ def test_noise_on_word_vectors(name: str, tmp_path: Path) -> None:
     run = trainer(model, tmp_path, collate, neftune_noise_alpha=5.0)
     run.train()
     assert run.evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
-
-
-_EXPORTED = """
-import json, sys, tempfile
-from pathlib import Path
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "hf_lecture_models":
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Absent())
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling
-from transformers import Trainer, TrainingArguments
-
-rows = json.loads(sys.argv[2])
-found = {}
-for folder in sorted(Path(sys.argv[1]).iterdir()):
-    model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-    collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
-    losses = []
-    for smoothing in (0.0, 0.1):
-        arguments = TrainingArguments(
-            output_dir=tempfile.mkdtemp(), report_to="none", use_cpu=True, per_device_eval_batch_size=20,
-            label_smoothing_factor=smoothing,
-        )
-        losses.append(Trainer(model, arguments, eval_dataset=rows, data_collator=collate).evaluate()["eval_loss"])
-    found[folder.name] = losses
-print(json.dumps(found))
-"""
-
-
-@pytest.mark.slow
-def test_published_models_without_the_package(tmp_path: Path) -> None:
-    names = ("gpt1", "recurrent", "transformer_xl", "ngram")
-    for name in names:
-        export(causal_model(name), small_tokenizer(), tmp_path / name)
-    arguments = [sys.executable, "-c", _EXPORTED, str(tmp_path), json.dumps(ROWS)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    batch = next_tokens("left")(ROWS)
-    predicted = batch["attention_mask"][:, :-1].bool()
-    for name in names:
-        model = AutoModelForCausalLM.from_pretrained(tmp_path / name).eval()
-        with torch.no_grad():
-            logits = model(batch["input_ids"], batch["attention_mask"]).logits[:, :-1][predicted]
-        targets = batch["input_ids"][:, 1:][predicted]
-        expected = [cross_entropy(logits, targets, label_smoothing=factor).item() for factor in (0.0, 0.1)]
-        assert found[name] == pytest.approx(expected, rel=1e-5), name
-
-
-_TWO_PROCESSES = """
-import sys
-from pathlib import Path
-import torch
-from tests.interop.test_trainer_losses import causal_model, next_tokens, set_seed, trainer
-
-folder = Path(sys.argv[1])
-for name in ("gpt1", "transformer_xl"):
-    model = causal_model(name)
-    sizes = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 2, "ddp_backend": "gloo"}
-    run = trainer(model, folder / name, next_tokens("left"), **sizes)
-    run.train()
-    if run.is_world_process_zero():
-        torch.save(model.state_dict(), folder / f"{name}.pt")
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_are_one(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(_TWO_PROCESSES, encoding="utf-8")
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    paths = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
-    command = [*launch, str(tmp_path / "script.py"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | paths)
-    assert done.returncode == 0, done.stderr
-    for name in ("gpt1", "transformer_xl"):
-        model = causal_model(name)
-        trainer(model, tmp_path / "one", next_tokens("left"), per_device_train_batch_size=8).train()
-        for key, value in torch.load(tmp_path / f"{name}.pt").items():
-            torch.testing.assert_close(value, model.state_dict()[key], rtol=0, atol=1e-6)

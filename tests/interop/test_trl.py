@@ -83,6 +83,7 @@ def same_logits(model: Any, folder: Path) -> bool:
         return torch.equal(model.eval()(**tokens).logits, reloaded(**tokens).logits)
 
 
+@pytest.mark.cases(0, 4)
 @pytest.mark.parametrize("data", ["plain text", "prompt and completion", "conversation"])
 @pytest.mark.parametrize("given", ["path", "object"])
 @pytest.mark.parametrize("name", MODELS)
@@ -107,6 +108,7 @@ def test_supervised_fine_tuning(name: str, given: str, data: str, tmp_path: Path
 PACKED = {"padding_free": {"padding_free": True, "max_length": None}, "packing": {"packing": True, "max_length": 16}}
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.filterwarnings("ignore")  # trl knows only flash attention to keep packed texts apart
 @pytest.mark.parametrize("how", PACKED)
 @pytest.mark.parametrize("kind", ["gpt1", "sinusoidal", "learned", "relative", "alibi"])
@@ -135,18 +137,7 @@ def test_packed_texts(kind: str, how: str, tmp_path: Path) -> None:
     assert losses(trainer)[-1] < 0.9 * losses(trainer)[0]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("how", PACKED)
-def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path: Path) -> None:
-    trainer = trl.SFTTrainer(
-        save_small_model(tmp_path / "model", "recurrent"),
-        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
-        train_dataset=datasets.Dataset.from_list(rows("plain text")),
-    )
-    with pytest.raises(TypeError, match="takes no argument .*position_ids"):
-        trainer.train()
-
-
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("kind", REWARDS)
 def test_rewards(kind: str, tmp_path: Path) -> None:
     """RewardTrainer passes `use_cache=False` to any classifier of one label."""
@@ -163,6 +154,7 @@ def test_rewards(kind: str, tmp_path: Path) -> None:
     assert all(math.isfinite(loss) for loss in losses(trainer))
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("given", ["path", "object"])
 @pytest.mark.parametrize("name", MODELS)
 def test_preferences(name: str, given: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from transformers import AutoModelForCausalLM
 
 from hf_lecture_models import (
     LectureBertConfig,
@@ -24,8 +24,6 @@ from hf_lecture_models import (
     TransfoXLConfig,
     TransfoXLLMHeadModel,
 )
-from hf_lecture_models.hub import export
-from tests.hub.card_examples import output_without_package
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
 from tests.interop.test_trl import OPTIONS, PAIRS, rows
 
@@ -92,6 +90,7 @@ def padded_batch() -> tuple[Tensor, Tensor]:
     return ids, mask
 
 
+@pytest.mark.cases(0, 5)
 @pytest.mark.parametrize("kind", ONE_MATRIX)
 def test_the_loss_of_one_matrix_is_the_models_own(kind: str) -> None:
     """Log-probabilities are those that `score` gives, and gradients those of the model's own loss."""
@@ -163,6 +162,7 @@ def trainer(kind: str, model: Any, folder: Path, **options: Any) -> Any:
     return TRAINERS[kind](model, **OPTIONS | changes | options)
 
 
+@pytest.mark.cases(0, 6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", TRAINERS)
 @pytest.mark.parametrize("model", SEVERAL_MATRICES)
@@ -172,15 +172,6 @@ def test_another_loss_is_refused_by_every_trainer(model: str, kind: str, tmp_pat
     with pytest.raises(ValueError, match=message) as caught:
         trainer(kind, build(name, fields), tmp_path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", TRAINERS)
-def test_a_transformer_xl_of_one_matrix_is_trained(kind: str, tmp_path: Path) -> None:
-    found = trainer(kind, build("transformer_xl", {"embedding_size": 16}), tmp_path)
-    before = copy.deepcopy(found.model.state_dict())
-    found.train()
-    assert not torch.equal(found.model.lm_head.words[0].bias, before["lm_head.words.0.bias"])
 
 
 @pytest.mark.parametrize(
@@ -197,16 +188,7 @@ def test_models_without_such_a_loss_are_refused(model_class: Any, config: Any, w
         utils.add_fused_lm_head(model_class(config))
 
 
-def test_clusters_say_that_they_are_no_matrix() -> None:
-    """To programs that ask the output layer itself, as trl's DistillationTrainer does."""
-    for name, fields, _ in SEVERAL_MATRICES.values():
-        if fields.get("output_layer") != "noise_contrastive":
-            layer = build(name, fields).get_output_embeddings()
-            with pytest.raises(AttributeError, match="words are in clusters, each with a matrix of its own"):
-                _ = layer.weight
-            assert not hasattr(layer, "bias")
-
-
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("name", ["recurrent", "feed_forward"])
 def test_a_noise_contrastive_model_loads_as_a_softmax(name: str, tied: bool, tmp_path: Path) -> None:
@@ -220,35 +202,3 @@ def test_a_noise_contrastive_model_loads_as_a_softmax(name: str, tied: bool, tmp
     found.train()
     found.save_model(str(tmp_path / "saved"))
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "saved").config.output_layer == "softmax"
-
-
-def test_the_exported_folder_refuses_too(tmp_path: Path) -> None:
-    folder = tmp_path / "exported"
-    export(build("recurrent", {"output_layer": "noise_contrastive"}), small_tokenizer(), folder)
-    code = (
-        "from transformers import AutoModelForCausalLM\n"
-        "from trl.trainer.utils import add_fused_lm_head\n"
-        "model = AutoModelForCausalLM.from_pretrained('.', trust_remote_code=True)\n"
-        "try:\n    add_fused_lm_head(model)\nexcept ValueError as error:\n    print(error)\n"
-        "model = AutoModelForCausalLM.from_pretrained('.', trust_remote_code=True, output_layer='softmax')\n"
-        "add_fused_lm_head(model)\nprint('loaded as a softmax')\n"
-    )
-    printed = output_without_package(code, folder, tmp_path / "modules")
-    assert "load it with output_layer='softmax'" in printed
-    assert "loaded as a softmax" in printed
-
-
-def test_transformers_trainer_counts_what_a_transformer_xl_predicts(tmp_path: Path) -> None:
-    """It tells from a class's name whether the first label counts, and `...LMHeadModel` names no loss."""
-    model = build("transformer_xl", {})
-    batch = [
-        {"input_ids": ids["input_ids"], "labels": ids["input_ids"]} for ids in ids_of(TEXTS[:2], small_tokenizer())
-    ]
-    with torch.no_grad():
-        expected = model(**{name: torch.tensor([row[name] for row in batch]) for name in batch[0]}).loss.item()
-    args = TrainingArguments(
-        str(tmp_path), max_steps=1, logging_steps=1, use_cpu=True, report_to=[], save_strategy="no"
-    )
-    found = Trainer(model, args, train_dataset=batch)
-    found.train()
-    assert found.state.log_history[0]["loss"] == pytest.approx(expected, rel=1e-4)

@@ -73,6 +73,7 @@ def _count(engine: str, folder: Path, name: str) -> list[dict[str, int]]:
     return [row for batch in read_counted(own / "counted") for row in batch.to_pylist()]
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_duckdb_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> None:
     """A folder `order=3` once became a column `order`, which was counted as a word."""
@@ -81,6 +82,7 @@ def test_duckdb_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> N
     assert _count("duckdb", tmp_path, name) == [{"w1": 1, "occurrences": 2}, {"w1": 2, "occurrences": 1}]
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_spark_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> None:
@@ -89,9 +91,3 @@ def test_spark_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> No
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     assert _count("spark", tmp_path, name) == [{"w1": 1, "occurrences": 2}, {"w1": 2, "occurrences": 1}]
-
-
-def test_spark_is_not_given_a_folder_that_it_reads_as_two(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark")
-    with pytest.raises(ValueError, match="Spark takes the comma in .*a,b.* for the end of a path"):
-        _count("spark", tmp_path, "a,b")

@@ -120,6 +120,7 @@ def test_it_computes_the_equations(kind: str, name: str, padding: str) -> None:
         assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.slow
 @pytest.mark.parametrize("padding", REAL)
 @pytest.mark.parametrize(

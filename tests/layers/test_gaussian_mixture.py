@@ -102,6 +102,7 @@ def test_floors_hold_where_outputs_are_extreme():
     assert_close(mixture.log_density(mixture.means[:, 0]).item(), largest, rtol=1e-3, atol=0)
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     ("kind", "size"), [(GaussianMixture, 1), (GaussianMixture, 2), (BivariateMixture, 2), (UnitVariance, 2)]
 )

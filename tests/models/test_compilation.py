@@ -28,9 +28,10 @@ def inputs(how: str) -> dict[str, Any]:
     return given | {"labels": given["input_ids"]}
 
 
+SELDOM = ((pytest.mark.slow, pytest.mark.nightly), (pytest.mark.slow,))
 CASES = [
-    # Each takes seconds: these two stand for all in the default run.
-    pytest.param(kind, training, how, marks=() if case in QUICK else (pytest.mark.slow,))
+    # Each takes seconds: these two stand for all in the default run, and those of GPT-1 in CI.
+    pytest.param(kind, training, how, marks=() if case in QUICK else SELDOM[kind == "gpt1"])
     for case in product(KINDS, (False, True), ("plain", "padded", "packed", "prepared"))
     for kind, training, how in [case]
 ]
@@ -52,6 +53,7 @@ def test_one_graph(kind: str, training: bool, how: str) -> None:
         assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()

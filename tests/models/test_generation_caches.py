@@ -45,6 +45,7 @@ def continued(model: Any, prompt: list[int]) -> tuple[list[int], torch.Tensor]:
     return tokens.tolist(), torch.cat(found.logits).log_softmax(-1).gather(1, tokens[:, None])[:, 0]
 
 
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize(
     ("kind", "implementation"),
     [
@@ -143,6 +144,7 @@ def test_padding_behind_a_prompt_takes_no_place(kind: str, use_cache: bool) -> N
         torch.testing.assert_close(chosen, log_probs[: 7 - row], rtol=0, atol=1e-4)
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=[] if kind in ("gpt1", "relative") else pytest.mark.slow) for kind in KINDS],

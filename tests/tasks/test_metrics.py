@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Metrics are local modules of `evaluate` that need no network."""
+"""Metrics beside counts by hand and other libraries, and as a local module of `evaluate` that needs no network."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -9,12 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from hf_lecture_models.tasks import metrics
+from hf_lecture_models.tasks.tagging.measures import entities as tagged_entities
 from tests.forked_python import PATIENCE
 
-FOLDER = Path(metrics.__file__).parent
-NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+MODULE = Path(metrics.__file__).with_name("lecture_metric.py")
+
+
+def measured(name: str, predictions: list[Any], references: list[Any]) -> dict[str, float]:
+    """Of a measure of one number, or of entities."""
+    if name == "entities":
+        return tagged_entities(predictions, references)
+    return {name: metrics.compute(name, predictions, references)}
 
 
 def test_accuracy_is_the_share_counted_by_hand() -> None:
@@ -74,7 +83,7 @@ def test_rank_correlation_is_counted_by_hand() -> None:
 def test_what_does_not_vary_is_0_without_a_warning(
     name: str, predictions: list[Any], references: list[Any], expected: float
 ) -> None:
-    assert set(metrics.compute_all(name, predictions, references).values()) == {expected}
+    assert set(measured(name, predictions, references).values()) == {expected}
 
 
 @pytest.mark.parametrize(
@@ -91,13 +100,11 @@ def test_a_line_says_where_a_measure_is_undefined(
     name: str, defined: list[Any], undefined: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Predictions that are all right have the value 1, or 0 / 0, which is given as 0."""
-    metrics._say_undefined.cache_clear()
-    assert list(metrics.compute_all(name, defined, defined).values()) == pytest.approx(
-        [1.0] * (1 + 2 * (name == "entities"))
-    )
+    metrics.say_undefined.cache_clear()
+    assert list(measured(name, defined, defined).values()) == pytest.approx([1.0] * (1 + 2 * (name == "entities")))
     assert not capsys.readouterr().err
     for _ in range(2):
-        assert set(metrics.compute_all(name, undefined, undefined).values()) == {0.0}
+        assert set(measured(name, undefined, undefined).values()) == {0.0}
     assert capsys.readouterr().err.count(f"{name} is undefined, and given as 0: ") == 1
 
 
@@ -105,12 +112,12 @@ def test_entities_are_counted_by_hand() -> None:
     """Two of four are found; of the other two, one lacks its last word, one is of another kind."""
     references = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC", "I-LOC"], ["B-PER", "B-PER", "O"], ["O"]]
     predictions = [["B-PER", "I-PER", "O", "B-ORG"], ["O", "B-LOC", "O"], ["B-PER", "I-PER", "O"], ["B-LOC"]]
-    measured = metrics.compute_all("entities", predictions, references)
-    assert measured == pytest.approx({"precision": 1 / 5, "recall": 1 / 5, "f1": 1 / 5})
+    assert tagged_entities(predictions, references) == pytest.approx({"precision": 1 / 5, "recall": 1 / 5, "f1": 1 / 5})
     references[2], predictions[2] = ["I-PER", "B-PER", "O"], ["B-PER", "B-PER", "O"]
-    measured = metrics.compute_all("entities", predictions, references)
-    assert measured == pytest.approx({"precision": 3 / 6, "recall": 3 / 5, "f1": 6 / 11})
-    assert metrics.compute_all("entities", [["O", "O"]], [["O", "O"]]) == {"precision": 0, "recall": 0, "f1": 0}
+    assert tagged_entities(predictions, references) == pytest.approx(
+        {"precision": 3 / 6, "recall": 3 / 5, "f1": 6 / 11}
+    )
+    assert tagged_entities([["O", "O"]], [["O", "O"]]) == {"precision": 0, "recall": 0, "f1": 0}
 
 
 def entities(tags: list[str]) -> set[tuple[str, int, int]]:
@@ -140,24 +147,40 @@ def test_entities_are_those_of_the_shared_tasks(prefixes: str) -> None:
     pairs = [(entities(ours), entities(theirs)) for ours, theirs in zip(predictions, references, strict=True)]
     both, predicted, there = (sum(map(len, sets)) for sets in ([a & b for a, b in pairs], *zip(*pairs, strict=True)))
     expected = {"precision": both / predicted, "recall": both / there, "f1": 2 * both / (predicted + there)}
-    assert metrics.compute_all("entities", predictions, references) == pytest.approx(expected, abs=1e-12)
+    assert tagged_entities(predictions, references) == pytest.approx(expected, abs=1e-12)
     assert 0 < expected["f1"] < 1
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_classes_are_measured_as_scikit_learn_does(classes: int) -> None:
+    """To the last digit."""
+    rng = np.random.default_rng(0)
+    for size in (*range(1, 30), 1000):
+        predictions, references = rng.integers(0, classes, size=(2, size)).tolist()
+        assert metrics.compute("accuracy", predictions, references) == accuracy_score(references, predictions)
+        correlation = metrics.compute("matthews_correlation", predictions, references)
+        assert correlation == matthews_corrcoef(references, predictions)
+        ours, theirs = ([int(one == 1) for one in side] for side in (predictions, references))
+        assert metrics.compute("f1", predictions, references) == f1_score(theirs, ours, zero_division=0)
+
+
 @pytest.mark.slow
-def test_modules_load_by_path_in_a_process_that_knows_nothing_else(tmp_path: Path) -> None:
-    """`evaluate` copies the module and reads its imports with a pattern of its own, `import a, b` as one package."""
-    code = (
-        "import evaluate, sys\n"
-        "for path in sys.argv[1:]:\n"
-        "    metric = evaluate.load(path, keep_in_memory=True)\n"
-        "    values = [['O'], ['B-X']] if 'entities' in path or 'squad' in path else [0, 1]\n"
-        "    answers = [{'text': 'B-X', 'no_answer_score': 0.0}] * 2\n"
-        "    print(metric.compute(predictions=answers if 'squad' in path else values, references=values))\n"
-        "assert not any(name.startswith('hf_lecture_models') for name in sys.modules)\n"
-    )
+def test_the_module_loads_by_its_path_in_another_process(tmp_path: Path) -> None:
+    """`evaluate` copies the module and reads its imports with a pattern of its own."""
+    code = """
+import evaluate, sys
+for name in ("default", "f1", "matthews_correlation", "pearson", "spearmanr", "entities", "squad"):
+    metric = evaluate.load(sys.argv[1], name, keep_in_memory=True)
+    values = [["B-Y"], ["B-X"]] if name in ("entities", "squad") else [0, 1]
+    answers = [{"text": "b-x", "no_answer_score": 0.0}] * 2
+    print(metric.compute(predictions=answers if name == "squad" else values, references=values))
+try:
+    evaluate.load(sys.argv[1], "recall")
+except ValueError as error:
+    print(error)
+"""
     done = subprocess.run(
-        [sys.executable, "-c", code, *(str(FOLDER / f"{name}.py") for name in NAMES)],
+        [sys.executable, "-c", code, str(MODULE)],
         cwd=tmp_path,
         env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_MODULES_CACHE": str(tmp_path / "modules")},
         capture_output=True,
@@ -165,4 +188,9 @@ def test_modules_load_by_path_in_a_process_that_knows_nothing_else(tmp_path: Pat
         timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert len(done.stdout.splitlines()) == len(NAMES) >= 2
+    *found, wrong = done.stdout.splitlines()
+    named = zip(("accuracy", "f1", "matthews_correlation", "pearson", "spearmanr"), found[:5], strict=True)
+    assert all(ast.literal_eval(line)[name] == pytest.approx(1) for name, line in named)
+    assert ast.literal_eval(found[5]) == {"f1": 1.0, "precision": 1.0, "recall": 1.0}
+    assert ast.literal_eval(found[6]) == {"f1": 0.5, "exact_match": 0.5}
+    assert wrong.startswith("there is no measure 'recall'; there are accuracy, f1, ")

@@ -117,7 +117,7 @@ class TestTokenClassification(TaskTests):
     task = TASKS["token_classification"]
     fields = {"model": {**BERT, "max_position_embeddings": 16}, "scheme": "entities"}
     data = TAGGED
-    unreadable = ({"tokens": LONG.split()}, "row 1 has 42 tokens, more than the model's longest input; --max_length 16")
+    unreadable = ({"tokens": LONG.split()}, "row 1 has 42 tokens, more than the model's longest input; `max_length` 16")
 
 
 class TestQuestionAnswering(TaskTests):

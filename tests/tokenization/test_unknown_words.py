@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Unknown words by class and in letters: the rules, the patterns, and all that holds of a tokenizer."""
 
-import re
 import string
 import unicodedata
 
@@ -9,15 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, normalizers
-from tokenizers.models import BPE
-from tokenizers.normalizers import Lowercase, Normalizer, Replace
-from tokenizers.pre_tokenizers import PreTokenizer
+from tokenizers.normalizers import Replace
 from transformers import AutoTokenizer, TokenizersBackend
 
-from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.unknown_words import (
-    _CLASSES,
     BYTE_TOKENS,
     CLASS_TOKENS,
     class_normalizer,
@@ -115,56 +110,7 @@ def test_only_unknown_words_are_rewritten(vocabulary, texts):
         assert split_words(normalizer.normalize_str(text)) == expected
 
 
-@pytest.mark.slow
-def test_large_vocabularies_and_long_words():
-    # Each word begins the next one: a pattern nested that deep would be refused.
-    nested = ["A" * length for length in range(1, 6000, 3)]
-    normalizer = class_normalizer([*nested, *(f"{number}W" for number in range(50_000)), "W" * 100_000])
-    known = " ".join(["49999W", "A" * 5998, "W" * 100_000])
-    assert normalizer.normalize_str(known) == known
-    assert normalizer.normalize_str("A" * 6001) == "<unk:all-capitals>"
-    long = ["1" * 10**6, "1" * 10**6 + "a", "-" * 10**6, "a-" * 10**6, "A" * 10**6, "A" * 10**6 + "a"]
-    classes = ["number", None, "punctuation", "hyphenated", "all-capitals", "capitalised"]
-    assert [unknown_class(word) for word in long] == classes
-
-
-def test_a_word_is_classified_in_steps_that_grow_with_its_length():
-    """A repetition that gives characters back costs the square of the length; all are possessive, `*+` or `++`."""
-    for name, pattern in _CLASSES.items():
-        simple = re.sub(r"\[[^]]*\]|\\p\{\w+\}", ".", pattern)
-        assert not re.search(r"[*+{]", re.sub(r"[*+]\+", "", simple)), name
-
-
 # Encoding
-
-
-class ThroughPython:
-    """Parts written in Python, which the Rust library takes but cannot save."""
-
-    def normalize(self, normalized):
-        pass
-
-    def pre_tokenize(self, pretokenized):
-        pass
-
-
-def test_a_changed_tokenizer_is_asked_itself():
-    for policy in POLICIES:
-        changed = WordTokenizer.train(CORPUS, unknown_words=policy)
-        own = [changed.backend_tokenizer.normalizer] if policy == "classes" else []
-        changed.backend_tokenizer.normalizer = normalizers.Sequence([Lowercase(), *own])
-        assert not changed.is_unmodified()
-        expected = changed("THE cat", add_special_tokens=False).input_ids
-        assert encode_corpus(changed, ["THE cat"]).ids.tolist() == expected
-        assert len(expected) == 2
-        changed.backend_tokenizer.normalizer = normalizers.Sequence([Normalizer.custom(ThroughPython())])
-        changed.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(ThroughPython())
-        assert not changed.is_unmodified()
-    # The pre-tokenizer is the same, but known words are no longer whole.
-    changed = WordTokenizer.train(CORPUS, unknown_words="spelled")
-    vocabulary = changed.backend_tokenizer.get_vocab(with_added_tokens=False)
-    changed.backend_tokenizer.model = BPE(vocabulary, merges=[], byte_fallback=True)
-    assert not changed.is_unmodified()
 
 
 def test_each_unknown_word_has_the_token_of_its_class():
@@ -288,12 +234,3 @@ def test_the_policy_is_known():
     assert WordTokenizer.train(CORPUS, unk_token=None).unknown_words == "refused"
     assert TOKENIZERS["spelled"].unknown_words == "spelled"
     assert WordTokenizer.train(CORPUS, unk_token=None, unknown_words="spelled").unknown_words == "spelled"
-
-
-def test_spelled_tokens_joined_one_by_one_are_the_text() -> None:
-    """So outlines takes them, to which a space that the decoder strips would be lost between words."""
-    tokenizer = TOKENIZERS["spelled"]
-    tokens = tokenizer.tokenize("the zebra saw")
-    assert tokens[0] == " the"
-    assert "".join(tokenizer.convert_tokens_to_string([token]) for token in tokens) == " the zebra saw"
-    assert TOKENIZERS["classes"].convert_tokens_to_string(["the"]) == "the"

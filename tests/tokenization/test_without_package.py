@@ -85,6 +85,7 @@ def found(folder):
     return json.loads(result.stdout)
 
 
+@pytest.mark.cases(2, 3)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_the_generic_class_agrees(found, folder, name):
     kind, special_tokens, outputs, decoded, *error = found[name]

@@ -42,6 +42,7 @@ def assert_same_training(folder: Path, expected: Path) -> None:
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
+@pytest.mark.cases(4, 4)
 @pytest.mark.parametrize("parts", [pytest.param(2, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("kind", KINDS)
 def test_accumulated_micro_batches_are_one_batch(
@@ -61,6 +62,7 @@ def test_micro_batches_hold_unequal_numbers_of_items_and_some_none() -> None:
         assert any(0 in step for step in steps), kind
 
 
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("processes", ["copied", pytest.param("sharded_small", marks=pytest.mark.slow)])
 def test_two_processes_are_one(

@@ -154,6 +154,7 @@ def test_help_names_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[RECIPE.yaml] [--name value ...] [--resume]" in shown
 
 
+@pytest.mark.slow
 @of("multiple_choice")
 def test_the_printed_command_trains_a_stock_model_and_predicts(script: Script) -> None:
     out, _ = script.finish(*printed_commands(script.task)[0])
@@ -176,6 +177,7 @@ def test_the_printed_command_trains_a_stock_model_and_predicts(script: Script) -
     assert (record["best_metric"], record["items"]) == (pytest.approx(right / 3), len(COPA))
 
 
+@pytest.mark.slow
 @of("multiple_choice")
 def test_the_card_says_what_was_measured(script: Script) -> None:
     data = ["--train_files", "rows.jsonl", "--test_files", "rows.jsonl"]
@@ -200,6 +202,7 @@ def test_data_alone_train_a_small_model_and_say_its_size(script: Script, capsys:
     assert int(found[1].replace(",", "")) < 1e6
 
 
+@pytest.mark.slow
 @of("squad")
 def test_the_printed_command_trains_a_stock_answerer(script: Script) -> None:
     out, _ = script.finish(*printed_commands(script.task)[0], "--predict_files", "test.json")
@@ -236,13 +239,14 @@ def test_a_task_by_its_name_has_all_its_tags(script: Script) -> None:
     assert json.loads(Path("OUT/task.json").read_text())["scheme"] == "entities"
 
 
+@pytest.mark.slow
 @of("tagging")
 def test_the_printed_command_trains_a_stock_tagger(script: Script) -> None:
     out, err = script.finish(*printed_commands(script.task)[0])
     assert re.fullmatch(r"1 steps, [\d,]+ tags/s, best validation accuracy [\d.]+: \S+/OUT\n", out)
     classes, scheme, *_ = err.splitlines()
     assert classes == "5 classes in T.conllu: B-LOC (9), B-PER (9), I-LOC (4), I-PER (3), O (17)"
-    assert scheme == "all tags are parts of entities; scheme entities measures entities in place of words"
+    assert scheme == "all tags are parts of entities; `scheme` entities measures entities in place of words"
     model = AutoModelForTokenClassification.from_pretrained("OUT")
     assert type(model).__name__ == "BertForTokenClassification"
     assert list(model.config.id2label.values()) == TAGS

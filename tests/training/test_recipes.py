@@ -98,6 +98,7 @@ SLOW = (
 )
 
 
+@pytest.mark.cases(8, 20)
 @pytest.mark.parametrize(
     "path", [pytest.param(p, id=p.stem, marks=pytest.mark.slow if p.stem in SLOW else ()) for p in TINY]
 )

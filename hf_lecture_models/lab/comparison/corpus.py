@@ -124,7 +124,7 @@ def split_lines(lines: list[str], missing: Sequence[str], name: str = "the text"
     if len(lines) < MIN_LINES:
         raise ValueError(
             f"{name} has {len(lines)} different lines; at least {MIN_LINES} are needed to hold some out: give one "
-            "sentence or paragraph per line, or name --validation and --test files"
+            "sentence or paragraph per line, or name files for `validation` and `test`"
         )
     size = max(1, min(BLOCK_LINES, len(lines) // 100))
     blocks = -(-len(lines) // size)

@@ -213,7 +213,7 @@ def train_tokenizer(
     named = {name: value for name, value in named.items() if value is not None}
     for name in named:
         if name not in defaults.choices:
-            raise ValueError(f"--{name.replace('_', '-')} has no effect on {kind}; leave it out")
+            raise ValueError(f"`{name}` has no effect on {kind}; leave it out")
     options = defaults.options | named
     try:
         return train(texts, **options), options
@@ -274,7 +274,7 @@ def unfinished(output: Path, comparison: Comparison) -> Iterator[Path]:
         found = [path for path in folder.iterdir() if path.name != RUN_LOCK]
         if found and (not (folder / _JOB).exists() or json.loads((folder / _JOB).read_text(encoding="utf-8")) != job):
             raise FileExistsError(
-                f"{folder} is there already, from other texts or options; remove it, or name another --output"
+                f"{folder} is there already, from other texts or options; remove it, or name another `output`"
             )
         write_json(folder / _JOB, job)
         (folder / _MODELS).mkdir(exist_ok=True)

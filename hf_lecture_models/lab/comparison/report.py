@@ -126,7 +126,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 def check_output(folder: Path, command: str) -> None:
     """Raise FileExistsError for a folder that holds anything but the results of an earlier run of `command`."""
     if folder.exists() and not (folder.is_dir() and (_is_result(folder, command) or not any(folder.iterdir()))):
-        raise FileExistsError(f"{folder} is there already and not from a {command}; name another with --output")
+        raise FileExistsError(f"{folder} is there already and not from a {command}; name another `output`")
 
 
 def _is_result(folder: Path, command: str) -> bool:

@@ -116,7 +116,9 @@ def load_blimp() -> list[Paradigm]:
             _paradigm(name, list(load_dataset(HUB_NAME, name, split="train", revision=HUB_REVISION))) for name in names
         ]
     except Exception as error:  # many kinds, by what is missing
-        raise OSError(f"the Hub does not give {HUB_NAME} ({error}); name a folder of its files with --data") from error
+        raise OSError(
+            f"the Hub does not give {HUB_NAME} ({error}); read_blimp reads a folder of its files, `data`"
+        ) from error
 
 
 def split_like_wikitext(text: str) -> str:

@@ -69,7 +69,7 @@ def _read(template: PromptTemplate, files: list[str]) -> list[PromptItem]:
     try:
         rows = read_rows(DataRecipe(test_files=files), "test", template.columns, labels=(template.label,))
     except ValueError as error:
-        missing, hint, _ = str(error).partition("; --columns.")  # which only recipes of training have
+        missing, hint, _ = str(error).partition("; `columns.")  # which only recipes of training have
         raise ValueError(f"{missing}; write another name into the template") if hint else error from None
     assert rows is not None  # because files are named
     items: list[PromptItem] = []

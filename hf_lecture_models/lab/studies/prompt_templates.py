@@ -151,7 +151,7 @@ def load_template(task: str = "", path: str | Path | None = None) -> PromptTempl
     """
     if path is None:
         if task not in TASKS:
-            raise ValueError(f"{unknown_name(task, TASKS, 'task')}; a file of your own is named by --template")
+            raise ValueError(f"{unknown_name(task, TASKS, 'task')}; `template` names a file of your own")
         path = Path(__file__).with_name("templates") / f"{task}.yaml"
     try:
         return load_recipe(path, recipe_class=PromptTemplate)

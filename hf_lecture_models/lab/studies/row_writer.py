@@ -44,7 +44,7 @@ def row_writer(rows: TextRows, output: str | None, stream: TextIO, as_json: bool
     rows.check_columns()
     form = "parquet" if rows.form == "folder" else rows.form
     if form == "parquet" and output is None:
-        raise ValueError("rows of Parquet are not written as text; name a file for them: --output FILE.parquet")
+        raise ValueError("rows of Parquet are not written as text; `output` names a file for them, FILE.parquet")
     if output is None:
         yield _line_writer(stream)
         return

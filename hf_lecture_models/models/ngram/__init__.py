@@ -4,14 +4,24 @@
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.registration import attach, register
-from hf_lecture_models.models.ngram.checks_ngram import broken_rule, check_fields
+from hf_lecture_models.models.ngram.checks_ngram import (
+    ALLOWED_VALUES,
+    LARGEST_VALUES,
+    POSITIVE_FIELDS,
+    broken_rule,
+    check_fields,
+)
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 __all__ = ["NGramConfig", "NGramForCausalLM"]
 
 # What only the package can do does not travel with the model's code to the Hub.
-NGramConfig.check_fields, NGramConfig._broken_rule = check_fields, broken_rule  # type: ignore[assignment, method-assign]
+setattr(NGramConfig, "check_fields", check_fields)  # noqa: B010
+setattr(NGramConfig, "_broken_rule", broken_rule)  # noqa: B010
+NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITIVE_FIELDS
+NGramConfig.largest_values = LARGEST_VALUES
+setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
@@ -19,6 +29,6 @@ attach(
     NGramForCausalLM,
     f"{__name__}.tables_ngram",
     ["from_pretrained", "from_tables"],
-    ["quantise", "tables", "word_classes"],
+    ["quantise", "tables", "word_classes", "_prepare_cache_for_generation"],
 )
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -5,10 +5,31 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 
+SMOOTHINGS = (
+    "maximum_likelihood",
+    "add_alpha",
+    "jelinek_mercer",
+    "absolute_discounting",
+    "kneser_ney",
+    "modified_kneser_ney",
+    "pitman_yor",
+    "good_turing",
+    "katz",
+    "stupid_backoff",
+)
+ALLOWED_VALUES: dict[str, tuple[Any, ...]] = {"smoothing": (*SMOOTHINGS, None), "quantisation_bits": (8, 16, None)}
+POSITIVE_FIELDS = ("vocab_size", "order", "katz_k", "num_classes")
+LARGEST_VALUES = {
+    **LectureConfig.largest_values,
+    "order": 64,
+    "katz_k": 10_000,
+    **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),
+}
 # 0.4 terabytes of tables: a configuration that asks for more is damaged.
 LARGEST_TABLES = 2**35
 # Field -> a bound on each estimated number.
@@ -101,3 +122,24 @@ def _check_mixture(config: NGramConfig) -> None:
         raise ValueError(f"NGramConfig.components: {error}") from error
     if any(one.order > config.order or one.components for one in configs):
         raise ValueError("NGramConfig.components: a component is of a higher order, or has components itself")
+
+
+def num_events(config: NGramConfig) -> int:
+    """|V| of the equations: how many ids can follow a context."""
+    return config.vocab_size - len(config.non_events)
+
+
+def how_estimated(config: NGramConfig) -> dict[str, Any]:
+    """Return the fields of `NGramConfig` without those of the vocabulary, the tables and the interpolated models."""
+    others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}
+    return {name: getattr(config, name) for name in vars(NGramConfig)["__annotations__"] if name not in others}
+
+
+def ngram_counts(config: NGramConfig) -> list[int]:
+    """Return how many n-grams of each order there are, as an ARPA file counts them: `sizes` without `<pad>`.
+
+    >>> ngram_counts(NGramConfig(vocab_size=4, order=1, pad_token_id=3))
+    [3]
+    """
+    is_padding = config.pad_token_id not in (None, config.bos_token_id, config.eos_token_id, config.unk_token_id)
+    return [size - is_padding if n == 1 else size for n, size in enumerate(config.sizes, 1)]

@@ -6,19 +6,6 @@ from typing import Any
 from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.io.compat import strict
 
-SMOOTHINGS = (
-    "maximum_likelihood",
-    "add_alpha",
-    "jelinek_mercer",
-    "absolute_discounting",
-    "kneser_ney",
-    "modified_kneser_ney",
-    "pitman_yor",
-    "good_turing",
-    "katz",
-    "stupid_backoff",
-)
-
 VOCABULARY_FIELDS = ("vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id")
 
 
@@ -29,7 +16,7 @@ class NGramConfig(LectureConfig):
     Args:
         vocab_size: number of tokens, special ones included.
         order: words in the longest n-gram; 1 is a unigram.
-        smoothing: how the probabilities were estimated, one of `SMOOTHINGS`; None where a file does not say.
+        smoothing: how the probabilities were estimated, as `checks_ngram.py` lists; None where a file does not say.
         alpha: added to every count by add-alpha smoothing; 1 is Laplace.
         katz_k: Katz discounts counts of 1 to `katz_k`, and trusts higher ones (SRILM: 7).
         backoff_factor: factor of a stupid back-off score for each step to a shorter context; read when scoring, so
@@ -61,13 +48,6 @@ class NGramConfig(LectureConfig):
     """
 
     model_type = "lecture_ngram"
-    allowed_values = {"smoothing": (*SMOOTHINGS, None), "quantisation_bits": (8, 16, None)}
-    positive_fields = ("vocab_size", "order", "katz_k", "num_classes")
-    largest_values = {
-        "order": 64,
-        "katz_k": 10_000,
-        **dict.fromkeys(("vocab_size", "num_classes"), 2**31 - 1),
-    }
 
     vocab_size: int = 1000
     order: int = 5
@@ -90,11 +70,6 @@ class NGramConfig(LectureConfig):
     eos_token_id: int | None = None
     pad_token_id: int | None = None
     unk_token_id: int | None = None
-
-    def how_estimated(self) -> dict[str, Any]:
-        """Fields of this class without those of the vocabulary, the tables and the interpolated models."""
-        others = {*VOCABULARY_FIELDS, "num_classes", "table_sizes", "components", "mixture_weights"}
-        return {name: getattr(self, name) for name in vars(NGramConfig)["__annotations__"] if name not in others}
 
     @property
     def component_configs(self) -> list["NGramConfig"]:
@@ -126,14 +101,3 @@ class NGramConfig(LectureConfig):
     def non_events(self) -> list[int]:
         """Ids that never follow anything: `<s>` and `<pad>`, unless `</s>` is the same token."""
         return sorted({self.bos_token_id, self.pad_token_id} - {self.eos_token_id, None})  # type: ignore[arg-type]
-
-    @property
-    def ngram_counts(self) -> list[int]:
-        """How many n-grams of each order there are, as an ARPA file counts them: `sizes` without `<pad>`."""
-        is_padding = self.pad_token_id not in (None, self.bos_token_id, self.eos_token_id, self.unk_token_id)
-        return [size - is_padding if n == 1 else size for n, size in enumerate(self.sizes, 1)]
-
-    @property
-    def num_events(self) -> int:
-        """|V| of the equations: how many ids can follow a context."""
-        return self.vocab_size - len(self.non_events)

@@ -17,6 +17,7 @@ from transformers import AutoTokenizer
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_tables import WordClasses
+from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,
@@ -257,7 +258,7 @@ def convert_from_file(path: _Path, folder: _Path) -> list[int]:
     with staged_folder(folder) as stage:
         model.save_pretrained(stage)
         tokenizer.save_pretrained(stage)
-    return model.config.ngram_counts
+    return ngram_counts(model.config)
 
 
 def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
@@ -271,7 +272,7 @@ def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
     else:
         model = NGramForCausalLM.from_pretrained(source)
         save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
-    return model.config.ngram_counts
+    return ngram_counts(model.config)
 
 
 def save_with_classes(model: NGramForCausalLM, tokenizer: Any, path: _Path) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, Stream, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
 from hf_lecture_models.tokenization.corpus import encode_training_texts

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import WordClasses
+from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, make_stream
@@ -133,6 +134,6 @@ def _fit_classes(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "1-grams that occur")  # rarely: classes are all frequent, and should be
         inside = fit_ids(classes.class_of[ids], lengths, config_inside, other, progress=progress)
-    for name, estimated in config_inside.how_estimated().items():
+    for name, estimated in how_estimated(config_inside).items():
         setattr(config, name, estimated)
     return model_class.from_tables(inside.tables(), config, classes)

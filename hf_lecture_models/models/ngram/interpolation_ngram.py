@@ -21,6 +21,7 @@ import torch
 from transformers import AutoTokenizer
 
 from hf_lecture_models.layers.ngram_tables import HashedNGramTables, NGramTables
+from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import words_by_id
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
@@ -193,7 +194,7 @@ def fit_weights(probs: np.ndarray) -> list[float]:
 
 def _config(configs: list[NGramConfig], vocabulary: NGramConfig, weights: list[float]) -> NGramConfig:
     components = [
-        {**config.how_estimated(), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
+        {**how_estimated(config), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
     ]
     same = {name: getattr(vocabulary, name) for name in VOCABULARY_FIELDS}
     order = max(config.order for config in configs)

@@ -45,7 +45,6 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
-from hf_lecture_models.base.modeling import given_arguments
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.inputs import check_token_ids, real_token_mask, token_ids
@@ -57,8 +56,6 @@ from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.pretrained_ngram import NGramPreTrainedModel
 
-_KEYWORDS = frozenset({"shift_labels", "num_items_in_batch"})
-
 # The sums of quantised distributions may be far from one (`docs/ngram_files.md`), and so may a single probability.
 LARGEST_LOG_PROB = math.log(2)
 
@@ -66,7 +63,6 @@ _NO_DISTRIBUTION = (
     "stupid back-off gives scores that do not sum to one, so there are no logits, loss, perplexity or generated text; "
     "rank sentences by model.score() or the sentence-ranking pipeline, or fit with another smoothing"
 )
-
 _NOT_RECORDED = (
     "torch.jit.trace cannot record an n-gram model: how many tables it looks a word up in depends on the text; save it "
     "with save_pretrained, or as ARPA with `hf-lecture convert MODEL model.arpa`"
@@ -82,7 +78,10 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
     """
 
     def __init__(self, config: NGramConfig) -> None:
+        if getattr(config, "gradient_checkpointing", False):
+            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
         super().__init__(config)
+        self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
         self.trie = new_trie(config)
         self.post_init()
 
@@ -105,8 +104,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             logits_to_keep: number of last positions, or a tensor of positions, to compute logits for; 0 for all.
 
         Returns:
-            `loss`, of all labels (None without), and `logits` (batch, kept, vocab): natural log-probabilities,
-            normalised unless the tables are quantised.
+            `loss` (None without labels), and `logits` (batch, kept, vocab): natural log-probabilities.
 
         Raises:
             ValueError: ids or labels are outside the vocabulary, or of another type or shape; or the smoothing is
@@ -116,8 +114,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
             raise ValueError(_NOT_RECORDED)
         if not self.config.is_distribution:
             raise ValueError(_NO_DISTRIBUTION)
-        if kwargs:
-            kwargs = given_arguments(self, kwargs, _KEYWORDS)
+        kwargs = self.loss_arguments(kwargs)
         input_ids = token_ids(input_ids)
         # The key of an n-gram with a word outside the vocabulary would be that of another n-gram.
         check_token_ids(input_ids, self.config.vocab_size)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The base of the n-gram model: tables out, loading, generating; `modeling_ngram.py` has the equations."""
+"""The base of the n-gram model: loading and generating; `modeling_ngram.py` has the equations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
-from hf_lecture_models.base.modeling import LecturePreTrainedModel
+from hf_lecture_models.base.guards.model import ModelGuards
+from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+
+_PASSED_TO_ALL = ("output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache")
 
 
 def _at_home(name: str) -> Any:
@@ -24,8 +27,8 @@ def _at_home(name: str) -> Any:
     return staticmethod(refuse)
 
 
-class NGramPreTrainedModel(LecturePreTrainedModel):
-    """A model of count tables: buffers only, no parameters."""
+class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
+    """A model of count tables: buffers only. It has no layers, vectors or cache, which other models' base class has."""
 
     config: NGramConfig
     config_class = NGramConfig
@@ -39,10 +42,9 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
     # Float buffers alone: transformers would cast the integer keys of a named module too.
     _keep_in_fp32_modules_strict = ["log10_probs", "log10_backoffs"]
 
-    @property
-    def no_output_matrix(self) -> str:
-        """Why no program can train it by its output matrix."""
-        return "it has no weights; estimate it with NGramForCausalLM.fit"
+    def _init_weights(self, module: Any) -> None:
+        if hasattr(module, "draw_weights"):
+            module.draw_weights()
 
     @property
     def device(self) -> torch.device:
@@ -59,6 +61,13 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
         """Load as transformers does, in float32 whatever `dtype` asks for; the package checks the tables."""
         kwargs.pop("torch_dtype", None)
         return super().from_pretrained(*args, **kwargs | {"dtype": torch.float32})
+
+    def loss_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the keyword arguments that the loss reads; any other that is not for all models is a TypeError."""
+        given = {name: value for name, value in arguments.items() if value is not None and name not in _PASSED_TO_ALL}
+        if unread := sorted(given.keys() - {"shift_labels", "num_items_in_batch"}):
+            raise TypeError(f"{type(self).__name__}.forward() takes no argument {', '.join(unread)}; leave it out")
+        return given
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
@@ -80,8 +89,5 @@ class NGramPreTrainedModel(LecturePreTrainedModel):
 
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         if generation_config.guidance_scale not in (None, 1):
-            raise ValueError(
-                f"{type(self).__name__} takes no guidance_scale: guidance subtracts logarithms of probabilities, and "
-                "an n-gram model has words of probability 0"
-            )
+            raise ValueError("an n-gram model takes no guidance_scale: it has words, and logarithms, of probability 0")
         return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]

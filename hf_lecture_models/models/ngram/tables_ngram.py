@@ -157,3 +157,13 @@ def from_pretrained(cls: type[NGramForCausalLM], pretrained_model_name_or_path: 
     except ValueError as error:
         raise ValueError(f"the checkpoint {name}: {error}") from error
     return loaded
+
+
+def _prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
+    """Refuse the name of a cache; transformers would ignore it, but for a line in the log."""
+    if (name := generation_config.cache_implementation) is not None:
+        raise ValueError(
+            f"cache_implementation={name!r} names a cache of keys and values, of which an n-gram model has none; leave "
+            "it out"
+        )
+    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]

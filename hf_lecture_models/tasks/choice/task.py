@@ -8,6 +8,7 @@ of transformers, treat every choice of a batch as a real one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +17,6 @@ import numpy as np
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.rows import Rows
@@ -30,7 +30,7 @@ from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_in
 from hf_lecture_models.tasks.core.labels import make_head
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
@@ -120,7 +120,8 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; those with different numbers of choices are split."""
         encoded = self.encode(model, processor, data, recipe)
-        collate = ChoiceCollator(encoded.inputs, encoded.labels, processor)
+        labels = {"labels": torch.tensor(encoded.labels)}
+        collate = RowCollator(encoded.inputs, labels, partial(pad_choices, processor))
         return ChoiceBatches(collate, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings) -> Encoded:
@@ -193,26 +194,6 @@ def pad_choices(tokenizer: Any, examples: Sequence[Sequence[Example]]) -> dict[s
     return {name: tensor.unflatten(0, (len(examples), -1)) for name, tensor in batch.items()}
 
 
-class ChoiceCollator:
-    """The collator of encoded rows; each row is an item.
-
-    Args:
-        examples: the tokenizer's output for each choice of each row.
-        labels: the number of each row's right choice.
-    """
-
-    def __init__(self, examples: Sequence[Sequence[Example]], labels: Sequence[int], tokenizer: Any) -> None:
-        self.examples, self.tokenizer = examples, tokenizer
-        self.labels = torch.tensor(labels)
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return rows of one number of choices; empty places (-1) are left out, except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = pad_choices(self.tokenizer, [self.examples[row] for row in real or [0]])
-        labels = self.labels[real] if real else torch.tensor([NOT_COUNTED])
-        return Batch({**batch, "labels": labels}, len(real))
-
-
 class ChoiceBatches(ShuffledBatches):
     """Batches of all rows in a new order each epoch.
 
@@ -220,7 +201,7 @@ class ChoiceBatches(ShuffledBatches):
     many micro-batches. Each row still has the same weight in the loss.
     """
 
-    def __init__(self, collate: ChoiceCollator, batch_size: int, seed: int) -> None:
+    def __init__(self, collate: RowCollator, batch_size: int, seed: int) -> None:
         super().__init__(len(collate.examples), collate, batch_size, seed)
         self.counts = np.array([len(choices) for choices in collate.examples])
 
@@ -283,5 +264,5 @@ def _refuse_long_choices(
         if special + choice + min(context, 1) > max_length:
             raise ValueError(
                 f"{flat.where(index)} is too long for max_length {max_length}: its own tokens ({choice}) and the "
-                f"special ones ({special}) leave none to its context; max_length {special + choice + 1} at least"
+                f"special ones ({special}) leave none to its context; `max_length` {special + choice + 1} at least"
             )

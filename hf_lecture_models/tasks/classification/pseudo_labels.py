@@ -37,7 +37,7 @@ def with_pseudo_labels(task: Any, rows: Rows, recipe: Any) -> Rows:
         if missing := [column for column in names if column not in unlabelled.columns]:
             raise ValueError(
                 f"{unlabelled.sources[0][0]} has no column {missing[0]}, but {rows.sources[0][0]} has; "
-                f"--columns.{missing[0]} NAME names it"
+                f"`columns.{missing[0]}` names it"
             )
         labels = teacher_labels(task, rows, unlabelled, recipe)
         columns = {column: rows.columns[column] + unlabelled.columns[column] for column in names}
@@ -77,6 +77,6 @@ def _labels_of_classes(config: Any, rows: Rows, recipe: Any) -> list[Any]:
         theirs, ours = ", ".join(classes_of(config)), ", ".join(dict.fromkeys(names.values()))
         raise ValueError(
             f"{recipe.pseudo_labels} tells apart {theirs}, the data {ours}; "
-            "--label_names.LABEL NAME gives a label of the data the teacher's name"
+            "`label_names.LABEL` gives a label of the data the teacher's name"
         )
     return [labels[index] for index in range(config.num_labels)]

@@ -3,15 +3,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.reading import read_rows
@@ -47,11 +46,11 @@ from hf_lecture_models.tasks.core.labels import (
 )
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches
+from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 64
 _MEASURES = {
@@ -226,11 +225,13 @@ class TextClassification(Task[TextClassificationRecipe]):
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
         if "text_pair" in data.columns and not _parts_pairs(processor):
-            fix = "give it a template" if recipe.from_pretrained else "tokenizer.template pair parts them"
+            fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
-        weights = _weights_of_classes(model.config, recipe.class_weights) if recipe.class_weights else None
-        collate = ExampleCollator(encoded.inputs, encoded.labels, processor, weights)
+        labels, pad, loss = {"labels": torch.tensor(encoded.labels)}, partial(processor.pad, return_tensors="pt"), None
+        if recipe.class_weights:
+            loss = partial(weighted_loss, weights=_weights_of_classes(model.config, recipe.class_weights))
+        collate = RowCollator(encoded.inputs, labels, pad, loss)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
     def predict(self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH) -> Tensor:
@@ -308,30 +309,6 @@ class TextClassification(Task[TextClassificationRecipe]):
         return super().describe(model, settings, data) | {"classes": classes, "pairs": pairs}
 
 
-class ExampleCollator:
-    """The collator of encoded examples; each row is an item.
-
-    Args:
-        examples: the tokenizer's output for each row.
-        labels: ids of classes, or floats.
-        class_weights: (classes,), the weight of each class in the loss; None: all weights are the same.
-    """
-
-    def __init__(
-        self, examples: Sequence[Example], labels: Sequence[float], tokenizer: Any, class_weights: Tensor | None = None
-    ) -> None:
-        self.examples, self.tokenizer, self.class_weights = examples, tokenizer, class_weights
-        self.labels = torch.tensor(labels)
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the rows, padded on the tokenizer's side, without empty places (-1), except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = self.tokenizer.pad([self.examples[row] for row in real or [0]], return_tensors="pt")
-        labels = self.labels[real] if real else torch.full((1,), NOT_COUNTED, dtype=self.labels.dtype)
-        loss = None if self.class_weights is None else weighted_loss(labels, self.class_weights)
-        return Batch({**batch, "labels": labels}, len(real), loss=loss)
-
-
 def encode_examples(model: Any, tokenizer: Any, data: Rows, max_length: int | None = None) -> list[Example]:
     """Tokenize each row for the model; the number of rows that `max_length` cuts is logged.
 
@@ -361,7 +338,7 @@ def _check_pairs(tokenizer: Any, data: Rows) -> None:
     if "text_pair" not in data.columns:
         raise ValueError(
             f"{data.sources[0][0]} has no column text_pair, but the model has a pair_combination and reads two texts: "
-            "columns.text_pair says which one it is; a new model with pair_combination null reads single texts"
+            "`columns.text_pair` says which one it is; a new model with pair_combination null reads single texts"
         )
     if "token_type_ids" not in tokenizer.model_input_names:
         raise ValueError(
@@ -396,7 +373,7 @@ def _check_labels(rows: Rows, recipe: TextClassificationRecipe) -> None:
         for index, label in enumerate(read_labels(rows)):
             if label not in known:
                 classes = ", ".join(f"{label} ({name})" for label, name in recipe.label_names.items())
-                fix = UNLABELLED if label == "-1" else f"label_names.{label} says which one it is"
+                fix = UNLABELLED if label == "-1" else f"`label_names.{label}` says which one it is"
                 raise ValueError(f"{rows.where(index)}: label {label!r} is none of {recipe.task}'s, {classes}; {fix}")
     elif recipe.official is not None:
         for index, label in enumerate(rows.columns["label"]):

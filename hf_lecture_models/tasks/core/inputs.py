@@ -16,14 +16,14 @@ class TooManyTokensError(ValueError):
     """An input has more tokens than the model reads.
 
     >>> print(TooManyTokensError("a.txt, line 3", 20, 16))
-    a.txt, line 3 has 20 tokens, more than the model's longest input; --max_length 16 cuts what is longer
+    a.txt, line 3 has 20 tokens, more than the model's longest input; `max_length` 16 cuts what is longer
     """
 
     def __init__(self, where: str, tokens: int, longest: float) -> None:
         self.tokens, self.longest = tokens, longest
         super().__init__(
-            f"{where} has {tokens} tokens, more than the model's longest input; --max_length {longest} cuts what is "
-            "longer"
+            f"{where} has {tokens} tokens, more than the model's longest input; `max_length` {longest} cuts what "
+            "is longer"
         )
 
 
@@ -53,7 +53,7 @@ def encode_inputs(
         raise ValueError("the tokenizer has no pad_token, so texts of several lengths make no batch; set one")
     longest = longest_input(model, tokenizer)
     if max_length is not None and max_length > longest:
-        raise ValueError(f"max_length {max_length} is more than the model's longest input, {longest} tokens")
+        raise ValueError(f"`max_length` {max_length} is more than the model's longest input, {longest} tokens")
     cut = {} if max_length is None else {"truncation": True, "max_length": max_length}
     encoded = tokenizer(texts, pairs, verbose=False, **(cut | options))
     for index, ids in enumerate(encoded["input_ids"]):

@@ -156,7 +156,7 @@ def in_the_order_of_checkpoint(names: list[str], recipe: Any, head: str) -> list
     if {name.casefold() for name in own} != {name.casefold() for name in names}:
         raise ValueError(
             f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
-            "--label_names.LABEL NAME gives a label of the data the checkpoint's name"
+            "`label_names.LABEL` gives a label of the data the checkpoint's name"
         )
     return own
 

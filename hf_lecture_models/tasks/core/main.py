@@ -17,7 +17,7 @@ from transformers.utils.logging import set_verbosity_error
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
-from hf_lecture_models.io.runs import AFTER_TEST, as_program, is_main_process, log_once
+from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.command_line import (
     EXAMPLE_OPTIONS,
@@ -71,7 +71,9 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
             recipe, resume = parse_command(task, arguments, description)
             outcomes = train_seeds(task, recipe, resume) if recipe.seeds else [train_and_test(task, recipe, resume)]
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
-        sys.exit(f"error: {' '.join(str(error).split())}")
+        fields = ("resume", *task.recipe_class.__dataclass_fields__)
+        said = as_options(" ".join(str(error).split()), {name: f"--{name}" for name in fields})
+        sys.exit(f"error: {said}")
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     if torch.distributed.is_initialized():

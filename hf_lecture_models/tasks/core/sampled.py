@@ -38,7 +38,7 @@ def sampled_batches(make: Callable[[], Batches], model: Any, tokenizer: Any, rec
     if longest < NO_LIMIT and getattr(recipe, "max_length", longest) is None:
         raise ValueError(
             f"recipe: with tokenizer.sampling a text may have more than the {longest} tokens that the model reads in "
-            f"some epoch; --max_length {longest} says that such a one is cut, or left out"
+            f"some epoch; `max_length` {longest} says that such a one is cut, or left out"
         )
 
     def of_epoch(epoch: int) -> Batches:

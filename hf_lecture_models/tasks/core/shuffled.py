@@ -1,13 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Rows in a new order each epoch."""
+"""Rows in a new order each epoch, and the batches of encoded rows with labels."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 
 
@@ -85,3 +88,33 @@ class ShuffledBatches(ShuffledRows):
     def _kinds(self) -> list[np.ndarray]:
         """Return the numbers of the rows that a batch may hold together: all rows, here."""
         return [np.arange(self.num_rows)]
+
+
+class RowCollator:
+    """The collator of encoded rows with labels; each row is an item.
+
+    Args:
+        examples: the encoded rows.
+        labels: the labels, (rows,) each, by the names of the model's arguments.
+        pad: returns the model's inputs for some of the examples.
+        loss: returns the loss of a batch, `Batch.loss`, for its labels; None: the model's own.
+    """
+
+    def __init__(
+        self,
+        examples: Sequence[Any],
+        labels: Mapping[str, Tensor],
+        pad: Callable[[list[Any]], Mapping[str, Any]],
+        loss: Callable[..., Callable[[Any], Tensor]] | None = None,
+    ) -> None:
+        self.examples, self.labels, self.pad, self.loss = examples, labels, pad, loss
+
+    def __call__(self, rows: np.ndarray) -> Batch:
+        """Return the rows, padded; empty places (-1) are left out, except one if all are empty."""
+        real = [int(row) for row in rows if row >= 0]
+        inputs = self.pad([self.examples[row] for row in real or [0]])
+        labels = {
+            name: own[real] if real else torch.full_like(own[:1], NOT_COUNTED) for name, own in self.labels.items()
+        }
+        loss = None if self.loss is None else self.loss(*labels.values())
+        return Batch({**inputs, **labels}, len(real), loss=loss)

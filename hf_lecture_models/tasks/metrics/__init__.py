@@ -1,70 +1,119 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Metrics as local modules of the library `evaluate`, over scikit-learn, scipy and seqeval; they need no network.
+"""Measures of predictions beside the right answers.
 
-`evaluate.load("hf_lecture_models/tasks/metrics/NAME.py")` also loads them. The library reads a module's imports with a
-pattern of its own, which takes `import a, b` for one package: write one import per line.
+`evaluate.load("hf_lecture_models/tasks/metrics/lecture_metric.py", NAME)` gives them, and those of entities and of
+answers, to programs that use the library `evaluate`.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hf_lecture_models.io.runs import log_once
 
 
 def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> float:
-    """Compute a metric by its name; where it is undefined it is 0, and if the right answers make it so, a line says so.
+    """Compute a measure of `METRICS`; if the right answers make it undefined, it is 0 and a line says so.
 
     >>> compute("accuracy", predictions=[0, 1, 1], references=[0, 1, 0])
     0.6666666666666666
 
     Raises:
-        ImportError: as `compute_all`.
+        ImportError: a correlation of numbers needs scipy, which is not installed.
     """
-    return compute_all(name, predictions, references)[name]
+    if name == "f1" and 1 not in references:
+        say_undefined(name, "the class 1 is not among the right answers")
+    elif name not in ("f1", "accuracy") and len(set(references)) < 2:
+        say_undefined(name, "all right answers are the same")
+    return METRICS[name](predictions, references)
 
 
-def compute_all(name: str, predictions: Sequence[Any], references: Sequence[Any]) -> dict[str, float]:
-    """Compute all numbers of a metric.
+@cache
+def say_undefined(name: str, reason: str) -> None:
+    """Log once that a measure is undefined: a run measures many times.
 
-    >>> compute_all("entities", predictions=[["B-X", "O"]], references=[["B-X", "B-Y"]])["precision"]
-    1.0
+    >>> say_undefined("pearson", "all right answers are the same")
+    """
+    log_once(f"{name} is undefined, and given as 0: {reason}")
+
+
+def accuracy(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return the share of predictions that are right.
+
+    >>> accuracy([0, 1, 2, 2], [0, 1, 1, 2])
+    0.75
+    """
+    return float(np.mean(np.asarray(predictions) == np.asarray(references)))
+
+
+def f1(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return 2 · found / (predicted + there), counted for class 1; 0 where neither is predicted nor there.
+
+    >>> f1([1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 1, 0])
+    0.5714285714285714
+    """
+    ours, theirs = np.asarray(predictions) == 1, np.asarray(references) == 1
+    both = int(ours.sum() + theirs.sum())
+    return float(2 * (ours & theirs).sum() / both) if both else 0.0
+
+
+def matthews_correlation(predictions: Sequence[int], references: Sequence[int]) -> float:
+    """Return the correlation of predicted and right classes, 0 if either side has only one class.
+
+    Of two classes it is (tp · tn - fp · fn) / √((tp + fp)(tp + fn)(tn + fp)(tn + fn)). More than two are counted by
+    Gorodkin's generalization.
+
+    >>> matthews_correlation([1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 1, 1, 0, 0])
+    0.16666666666666666
+    """
+    classes, ids = np.unique([*predictions, *references], return_inverse=True)
+    ours, theirs = np.split(ids.reshape(-1), 2)
+    predicted, there = (np.bincount(side, minlength=len(classes)).astype(float) for side in (ours, theirs))
+    items = float(len(ours))
+    spread = (items**2 - predicted @ predicted) * (items**2 - there @ there)
+    return float(((ours == theirs).sum() * items - predicted @ there) / np.sqrt(spread)) if spread else 0.0
+
+
+def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:
+    """Return cov(predictions, references) / (σ(predictions) σ(references)); 0 where one of them does not vary.
+
+    >>> round(pearson([1.0, 2.0, 4.0], [1.0, 3.0, 4.0]), 4)
+    0.9286
 
     Raises:
-        ImportError: `evaluate` is not installed, or the library that the metric needs: scikit-learn, scipy, seqeval.
+        ImportError: scipy is not installed.
     """
-    found = _load(name).compute(predictions=predictions, references=references)
-    if name in _UNDEFINED and _UNDEFINED[name][0](references):
-        _say_undefined(name)
-    return {key: float(value) for key, value in found.items()}
+    return _correlation("pearsonr", predictions, references)
 
 
-@cache
-def _say_undefined(name: str) -> None:
-    """Log a line once: a run measures many times."""
-    log_once(f"{name} is undefined, and given as 0: {_UNDEFINED[name][1]}")
+def spearmanr(predictions: Sequence[float], references: Sequence[float]) -> float:
+    """Return Pearson's correlation of the ranks, where equal numbers share their mean rank; 0 where one does not vary.
+
+    >>> spearmanr([1.0, 10.0, 100.0], [2.0, 4.0, 3.0])
+    0.5
+
+    Raises:
+        ImportError: scipy is not installed.
+    """
+    return _correlation("spearmanr", predictions, references)
 
 
-def _is_constant(references: Sequence[Any]) -> bool:
-    return len(set(references)) < 2
-
-
-# Where the right answers themselves have no value: a test of the answers, and the reason in words.
-_UNDEFINED: dict[str, tuple[Callable[[Sequence[Any]], bool], str]] = {
-    **dict.fromkeys(("matthews_correlation", "pearson", "spearmanr"), (_is_constant, "all right answers are the same")),
-    "f1": (lambda references: 1 not in references, "the class 1 is not among the right answers"),
-    "entities": (lambda references: {*chain(*references)} <= {"O"}, "there are no entities among the right answers"),
-}
-
-
-@cache
-def _load(name: str) -> Any:
+def _correlation(name: str, predictions: Sequence[float], references: Sequence[float]) -> float:
     try:
-        import evaluate
-
-        return evaluate.load(str(Path(__file__).with_name(f"{name}.py")), keep_in_memory=True)
+        from scipy import stats
     except ImportError as error:
-        needed = "evaluate, scikit-learn, scipy and seqeval"
-        raise ImportError(f"metrics need {needed}: pip install 'hf-lecture-models[train]'") from error
+        raise ImportError("correlations need scipy: pip install 'hf-lecture-models[train]'") from error
+    if len(set(predictions)) < 2 or len(set(references)) < 2:
+        return 0.0
+    return float(getattr(stats, name)(np.asarray(predictions, float), np.asarray(references, float)).statistic)
+
+
+METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
+    "accuracy": accuracy,
+    "f1": f1,
+    "matthews_correlation": matthews_correlation,
+    "pearson": pearson,
+    "spearmanr": spearmanr,
+}

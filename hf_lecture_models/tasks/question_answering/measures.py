@@ -7,53 +7,45 @@ They are shares like all measures here; SQuAD's own script prints them in percen
 import collections
 import re
 import string
-
-import datasets
-import evaluate
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-class Squad(evaluate.Metric):
-    """Means over questions, each against the right answer that is nearest; see `exact_match` and `f1`.
+def squad(
+    predictions: Sequence[Mapping[str, Any]], references: Sequence[Sequence[str]], no_answer_threshold: float = 0.0
+) -> dict[str, float]:
+    """Return means over questions, each against the right answer that is nearest; see `exact_match` and `f1`.
 
     For a question without an answer only the empty prediction is right. If there are such questions, HasAns and NoAns
     are the means over those with and without an answer; best_exact and best_f1 are the highest values that a threshold
     for `no_answer_score` can give, and best_exact_thresh and best_f1_thresh these thresholds.
+
+    >>> squad([{"text": "the cats", "no_answer_score": -1.0}], [["A cat.", "Two cats"]])
+    {'f1': 0.6666666666666666, 'exact_match': 0.0}
+
+    Args:
+        predictions: the best answer, and how much it speaks for there being none.
+        references: all right answers; none where the text has none.
+        no_answer_threshold: a score above it leaves the question unanswered.
     """
-
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        prediction = {"text": text, "no_answer_score": datasets.Value("float64")}
-        return evaluate.MetricInfo(
-            description="Exact match and F1 of answers.",
-            citation="",
-            inputs_description=(
-                "predictions: the best answer, and how much it speaks for there being none, where this is above "
-                "no_answer_threshold. references: all right answers; none where the text has none."
-            ),
-            features=datasets.Features({"predictions": prediction, "references": datasets.List(text)}),
-        )
-
-    def _compute(
-        self, predictions: list[dict], references: list[list[str]], no_answer_threshold: float = 0.0
-    ) -> dict[str, float]:
-        texts, odds = ([prediction[name] for prediction in predictions] for name in ("text", "no_answer_score"))
-        raw = [best_scores(text, right) for text, right in zip(texts, references, strict=True)]
-        scores = [
-            (float(not right),) * 2 if score > no_answer_threshold else own
-            for own, score, right in zip(raw, odds, references, strict=True)
-        ]
-        found = _means(scores, ("f1", "exact_match"))
-        if all(references):
-            return found
-        for kind, wanted in (("HasAns", True), ("NoAns", False)):
-            part = [score for score, right in zip(scores, references, strict=True) if bool(right) == wanted]
-            found |= _means(part, (f"{kind}_f1", f"{kind}_exact")) if part else {}
-        for index, name in enumerate(("best_f1", "best_exact")):
-            own = [score[index] for score in raw]
-            found[name], found[f"{name}_thresh"] = best_threshold(own, odds, [bool(right) for right in references])
+    texts, odds = ([prediction[name] for prediction in predictions] for name in ("text", "no_answer_score"))
+    raw = [best_scores(text, right) for text, right in zip(texts, references, strict=True)]
+    scores = [
+        (float(not right),) * 2 if score > no_answer_threshold else own
+        for own, score, right in zip(raw, odds, references, strict=True)
+    ]
+    found = _means(scores, ("f1", "exact_match"))
+    if all(references):
         return found
+    for kind, wanted in (("HasAns", True), ("NoAns", False)):
+        part = [score for score, right in zip(scores, references, strict=True) if bool(right) == wanted]
+        found |= _means(part, (f"{kind}_f1", f"{kind}_exact")) if part else {}
+    for index, name in enumerate(("best_f1", "best_exact")):
+        own = [score[index] for score in raw]
+        found[name], found[f"{name}_thresh"] = best_threshold(own, odds, [bool(right) for right in references])
+    return found
 
 
 def _means(scores: list[tuple[float, float]], names: tuple[str, str]) -> dict[str, float]:
@@ -61,7 +53,7 @@ def _means(scores: list[tuple[float, float]], names: tuple[str, str]) -> dict[st
     return {name: sum(column) / len(scores) for name, column in zip(names, columns, strict=True)}
 
 
-def best_scores(prediction: str, answers: list[str]) -> tuple[float, float]:
+def best_scores(prediction: str, answers: Sequence[str]) -> tuple[float, float]:
     """Return F1 and exact match with the nearest of the right answers.
 
     As in SQuAD 2.0's definition, right answers that are empty after `normalize` are ignored; if no answer is left, the

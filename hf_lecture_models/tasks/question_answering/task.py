@@ -9,6 +9,7 @@ which texts hold no answer.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,6 @@ import numpy as np
 import torch
 from transformers import AutoModelForQuestionAnswering
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
@@ -31,10 +31,10 @@ from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.labels import make_head
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings, store_settings
-from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
+from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-from hf_lecture_models.tasks.metrics import compute_all
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.tasks.question_answering.measures import squad
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.question_answering.spans import (
     Window,
@@ -45,7 +45,7 @@ from hf_lecture_models.tasks.question_answering.spans import (
     log_softmax,
 )
 from hf_lecture_models.tokenization.templates import require_template
-from hf_lecture_models.trainer.batches import Batch, Batches
+from hf_lecture_models.trainer.batches import Batches
 
 _EVALUATION_BATCH = 32
 # Fields of `AnswerSettings` that recipes do not have; they are options of transformers 4.
@@ -202,7 +202,9 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             log_once(
                 f"{unread:,} of {len(cut):,} questions are learned as if without an answer: it fits into no window"
             )
-        collate = WindowCollator(windows, tokens, input_names(model), processor)
+        first, last = torch.tensor(tokens).unbind(1)
+        pad = partial(batch_windows, names=input_names(model), tokenizer=processor)
+        collate = RowCollator(windows, {"start_positions": first, "end_positions": last}, pad)
         return ShuffledBatches(len(windows), collate, recipe.batch_size, recipe.seed)
 
     def encode(self, model: Any, processor: Any, data: Rows, settings: QuestionSettings) -> Encoded:
@@ -252,7 +254,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             }
             for text, one in zip(encoded.data.columns["context"], found, strict=True)
         ]
-        measured = compute_all("squad", predictions, [answers["text"] for answers in encoded.labels])
+        measured = squad(predictions, [answers["text"] for answers in encoded.labels])
         for name in ("best_f1_thresh", "best_exact_thresh"):
             if name in measured:
                 measured[name] += threshold
@@ -335,32 +337,6 @@ def answer_settings(settings: QuestionSettings, may_be_none: bool) -> AnswerSett
         no_answer=may_be_none,
         no_answer_threshold=settings.null_score_diff_threshold or None,
     )
-
-
-class WindowCollator:
-    """The collator of windows; each window is an item.
-
-    Args:
-        windows: the tokenizer's output for each window.
-        tokens: the first and the last token of each window's answer.
-        names: the names of the model's inputs.
-    """
-
-    def __init__(
-        self,
-        windows: Sequence[dict[str, np.ndarray]],
-        tokens: Sequence[tuple[int, int]],
-        names: set[str],
-        tokenizer: Any,
-    ) -> None:
-        self.windows, self.tokens, self.names, self.tokenizer = windows, torch.tensor(tokens), names, tokenizer
-
-    def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the windows, padded on the right; empty places (-1) are left out, except one if all are empty."""
-        real = [int(row) for row in rows if row >= 0]
-        batch = batch_windows([self.windows[row] for row in real or [0]], self.names, self.tokenizer)
-        places = self.tokens[real] if real else torch.full((1, 2), NOT_COUNTED)
-        return Batch({**batch, "start_positions": places[:, 0], "end_positions": places[:, 1]}, len(real))
 
 
 def _may_be_none(data: Rows | None, settings: QuestionSettings) -> bool:

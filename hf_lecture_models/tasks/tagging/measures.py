@@ -1,31 +1,36 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Precision, recall and F1 of entities, counted as the CoNLL shared tasks count them."""
 
-import datasets
-import evaluate
-from seqeval.metrics import f1_score, precision_score, recall_score
+from collections.abc import Sequence
+from itertools import chain
+
+from hf_lecture_models.tasks.metrics import say_undefined
 
 
-class Entities(evaluate.Metric):
-    """An entity is found if its first word, its last word and its kind are right.
+def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return f1, precision and recall of entities; one is found if its first and last words and its kind are right.
 
     precision = found / predicted, recall = found / there, f1 = 2 · found / (predicted + there), all kinds together; 0
-    where they would divide by 0.
+    where they would divide by 0, and if no entities are there, a line says so.
 
     Entities are counted in seqeval's default mode, as the script conlleval does: B and S begin an entity, E and S end
     it, and a change of kind does both. I or E after O also begins an entity, so that a wrong first tag alone does not
     lose it. seqeval's mode "strict" would not count such entities.
+
+    >>> entities([["B-X", "O"]], [["B-X", "B-Y"]])
+    {'f1': 0.6666666666666666, 'precision': 1.0, 'recall': 0.5}
+
+    Args:
+        predictions, references: the tags of each sentence's words, O or B-X, I-X, E-X, S-X.
+
+    Raises:
+        ImportError: seqeval is not installed.
     """
-
-    def _info(self) -> evaluate.MetricInfo:
-        tags = datasets.List(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description="Precision, recall and F1 of entities.",
-            citation="",
-            inputs_description="predictions, references: the tags of each sentence's words, O or B-X, I-X, E-X, S-X.",
-            features=datasets.Features({"predictions": tags, "references": tags}),
-        )
-
-    def _compute(self, predictions: list[list[str]], references: list[list[str]]) -> dict[str, float]:
-        scores = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
-        return {name: float(score(references, predictions, zero_division=0)) for name, score in scores.items()}
+    try:
+        from seqeval.metrics import f1_score, precision_score, recall_score
+    except ImportError as error:
+        raise ImportError("measures of entities need seqeval: pip install 'hf-lecture-models[train]'") from error
+    if {*chain(*references)} <= {"O"}:
+        say_undefined("entities", "there are no entities among the right answers")
+    scores = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
+    return {name: float(score(references, predictions, zero_division=0)) for name, score in scores.items()}

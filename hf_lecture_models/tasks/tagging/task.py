@@ -30,8 +30,9 @@ from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-from hf_lecture_models.tasks.metrics import compute, compute_all
+from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.measures import entities
 from hf_lecture_models.tasks.tagging.sentences import (
     OUTSIDE,
     UNREAD,
@@ -196,7 +197,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
         if settings.scheme == ENTITIES:
             predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
-            measured = compute_all("entities", predicted, encoded.labels) | measured
+            measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
 
@@ -290,7 +291,7 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
     if recipe.scheme == ENTITIES:
         _refuse_other_tags(names, data.sources[0][0])
     elif all(map(is_entity_tag, names)):
-        log_once(f"all tags are parts of entities; scheme {ENTITIES} measures entities in place of words")
+        log_once(f"all tags are parts of entities; `scheme` {ENTITIES} measures entities in place of words")
     is_known = recipe.benchmark is not None and recipe.benchmark.classes
     return list(dict.fromkeys(recipe.label_names.values())) if is_known else names
 
@@ -300,7 +301,7 @@ def _refuse_other_tags(names: Sequence[str], source: str) -> None:
         if not is_entity_tag(name):
             raise ValueError(
                 f"{source}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; "
-                f"scheme {PLAIN} is for other tags, label_names.{name} renames one"
+                f"`scheme` {PLAIN} is for other tags, `label_names.{name}` renames one"
             )
 
 
@@ -328,7 +329,7 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
                 word = data.columns["tokens"][index][place]
                 raise ValueError(
                     f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
-                    f"{', '.join(classes_of(config))}; label_names.{name} says which one it is"
+                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is"
                 )
         found.append(names)
     return found
@@ -349,6 +350,6 @@ def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) ->
     if len(own) == len(names):
         raise ValueError(
             f"{recipe.from_pretrained} tells apart {', '.join(own)}, the data {', '.join(names)}; "
-            "label_names gives a tag of the data the checkpoint's name"
+            "`label_names.TAG` gives a tag of the data the checkpoint's name"
         )
     return names

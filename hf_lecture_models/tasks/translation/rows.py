@@ -86,8 +86,8 @@ def _refuse_other_header(name: str, recipe: PairsRecipe) -> None:
     if are_names or (all(map(_WORD.fullmatch, first)) and 2 * sentences > len(others)):
         source, target = first
         raise ValueError(
-            f"{name}, line 1 reads like names of columns: --columns.source {source} --columns.target {target} says "
-            "which is which; if it is a pair of words, write a line source<TAB>target above it"
+            f"{name}, line 1 reads like names of columns: `columns.source` {source} and `columns.target` {target} "
+            "say which is which; if it is a pair of words, write a line source<TAB>target above it"
         )
 
 

@@ -303,7 +303,7 @@ def _encoded(
         first = min(set(range(len(data))) - set(kept))
         raise ValueError(
             f"{data.where(first)} has a side of {max(len(side[first]) for side in sides)} tokens and the model reads "
-            f"{longest} at most; max_length {longest} leaves such pairs out"
+            f"{longest} at most; `max_length` {longest} leaves such pairs out"
         )
     keep_rows(data, kept, f"a side has more than {most} tokens")
     arrays = [[np.array(side[index], dtype=np.int32) for index in kept] for side in sides]

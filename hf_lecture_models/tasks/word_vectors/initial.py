@@ -64,7 +64,7 @@ def _vectors_of_width(other: Any, width: int, source: str) -> torch.Tensor:
         found = f"of width {vectors.shape[-1]}" if isinstance(vectors, torch.Tensor) else "none of words"
         raise ValueError(
             f"word_vectors: the vectors of {source} are {found}, those of the model of width {width}; "
-            "set the model's width to theirs (--model.hidden_size)"
+            "set the model's width to theirs (`model.hidden_size`)"
         )
     return vectors
 

@@ -95,6 +95,7 @@ def build(model_class: Any, fields: dict[str, Any]) -> PreTrainedModel:
     return model
 
 
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(("model_class", "fields", "label", "collator"), CASES.values(), ids=CASES)
 def test_accumulation_changes_nothing(
     model_class: type, fields: dict[str, Any], label: Any, collator: Any, tmp_path: Path

@@ -30,6 +30,7 @@ def test_distances_run_across_texts():
     assert last_distances([]).tolist() == []
 
 
+@pytest.mark.cases(2, 2)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_the_bits_of_words_are_those_of_their_tokens(name):
     """Over any tokens: as many words as the text has, and together the bits of all tokens but those of blank texts."""

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import PreTrainedModel, set_seed
@@ -115,6 +112,7 @@ COUNTS[small().pad_token_id] = 0  # padding is never a target
 class TestAdaptiveForCausalLM(FeedForwardLMTests):
     """An adaptive softmax, also over direct connections, whose words are not ranked by id."""
 
+    loss_kind = "adaptive"
     contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = (
         {"tie_word_embeddings": True, "direct_connections": False, "embedding_size": None},
         {"initialization": "equal", "direct_connections": False, "embedding_size": None},
@@ -145,6 +143,7 @@ class TestNoiseContrastiveForCausalLM(FeedForwardLMTests):
 
     # A word of the text that is also among the noise keeps the loss above zero.
     overfit: ClassVar[dict[str, float]] = {"remaining": 0.2}
+    loss_kind = "noise-contrastive"
     contradictory_configs: ClassVar[Sequence[dict[str, Any]]] = ({"adaptive_cutoffs": [8]},)
 
     def config(self) -> FeedForwardConfig:
@@ -270,23 +269,6 @@ def test_the_start_of_what_a_checkpoint_lacks(initialization: str) -> None:
         assert state or bool((words == words[0]).all()) == (initialization == "one_vector")
 
 
-def test_a_trained_output_matrix_is_loaded_as_it_is(tmp_path: Path) -> None:
-    model = build(hidden_size=10, initialization="equal")
-    model.save_pretrained(tmp_path)
-    assert torch.equal(FeedForwardForCausalLM.from_pretrained(tmp_path).lm_head.weight, model.lm_head.weight)
-    tensors = load_file(tmp_path / "model.safetensors")
-    del tensors["lm_head.bias"]
-    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
-    # As of another head: this very class must find all of its weights.
-    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    (tmp_path / "config.json").write_text(
-        json.dumps(config | {"architectures": ["FeedForwardModel"]}), encoding="utf-8"
-    )
-    loaded, info = FeedForwardForCausalLM.from_pretrained(tmp_path, output_loading_info=True)
-    assert info["missing_keys"] == {"lm_head.bias"}
-    assert torch.equal(loaded.lm_head.weight, model.lm_head.weight)
-
-
 TIED, EQUAL = {"tie_word_embeddings": True}, {"initialization": "equal"}
 CONTRADICTIONS: dict[str, dict[str, Any]] = {
     "order is 1; .* at least 2": {"order": 1},
@@ -315,14 +297,6 @@ def test_a_larger_vocabulary(direct: bool) -> None:
 
 
 # Inputs and outputs
-
-
-def test_hidden_states() -> None:
-    model, tokens = build(FeedForwardModel, direct_connections=True), ids(2, 5)
-    outputs = model(tokens, output_hidden_states=True)
-    assert [tuple(h.shape) for h in outputs.hidden_states] == [(2, 5, 10), (2, 5, 42)]
-    assert outputs.hidden_states[-1] is outputs.last_hidden_state
-    assert model(tokens).hidden_states is None
 
 
 def test_padding_outputs_zeros() -> None:

@@ -121,6 +121,8 @@ class TestTransfoXLLMHeadModel(TransfoXLLMTests):
 class TestAdaptiveTransfoXLLMHeadModel(TransfoXLLMTests):
     """As the large published model, but that all fits in the memory."""
 
+    loss_kind = "adaptive, with projections"
+
     def config(self) -> TransfoXLConfig:
         return small(cutoffs=[6, 14], div_val=2, same_length=True, clamp_len=3, memory_start="zeros", head_dim=5)
 

@@ -17,11 +17,12 @@ from transformers import AutoModelForMultipleChoice, AutoTokenizer, DataCollator
 from hf_lecture_models import Gpt1Config, Gpt1ForCausalLM, WordTokenizer
 from hf_lecture_models.tasks.choice.task import (
     ChoiceBatches,
-    ChoiceCollator,
     MultipleChoice,
     MultipleChoiceRecipe,
     encode_choices,
+    pad_choices,
 )
+from hf_lecture_models.tasks.core.shuffled import RowCollator
 from hf_lecture_models.tasks.core.task import Encoded
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_chooser import ROWS, save_small_chooser, small_chooser
@@ -97,7 +98,8 @@ def test_a_batch_is_that_of_transformers_own_collator(folder: Path) -> None:
 def test_processes_step_alike() -> None:
     """Rows of one number of choices are read together, in as many micro-batches by every process."""
     model, tokenizer, data = small_chooser("stock"), small_tokenizer(), TASK.read(recipe(), "train")
-    collate = ChoiceCollator(encode_choices(model, tokenizer, data), data.columns["label"], tokenizer)
+    examples, labels = encode_choices(model, tokenizer, data), {"labels": torch.tensor(data.columns["label"])}
+    collate = RowCollator(examples, labels, partial(pad_choices, tokenizer))
     lengths = []
     for process in range(2):
         batches = ChoiceBatches(collate, 8, seed=0)
@@ -147,9 +149,9 @@ def test_what_is_too_long_is_an_error_or_cut() -> None:
     long = {"context": "film " * 20, "choices": ["a warm one", "funny"], "label": 0}
     data = TASK.read(recipe(train_rows=[*ROWS, long]), "train")
     where = r"the recipe's train_rows, row 11, choice 0"
-    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; --max_length 16 cuts"):
+    with pytest.raises(ValueError, match=rf"{where} has 26 tokens, more .* longest input; `max_length` 16 cuts"):
         encode_choices(model, tokenizer, data)
-    with pytest.raises(ValueError, match="max_length 17 is more than the model's longest input, 16 tokens"):
+    with pytest.raises(ValueError, match="`max_length` 17 is more than the model's longest input, 16 tokens"):
         encode_choices(model, tokenizer, data, max_length=17)
     cut = encode_choices(model, tokenizer, data, max_length=12)[-1]
     assert tokenizer.decode(cut[0]["input_ids"]) == f"[CLS]{' film' * 6} [SEP] a warm one [SEP]"
@@ -270,7 +272,7 @@ def test_columns_that_are_missing(tmp_path: Path) -> None:
             {"premise": "a", "choice1": "b", "question": "cause", "label": 0},
             "no column 'choice2', only premise",
         ),
-        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; --columns.label"),
+        (None, {"context": "a", "choices": ["b", "c"]}, r"no column 'label', only context, choices; `columns.label`"),
         (
             "arc_easy",
             {"question": "a", "choices": ["b", "c"]},

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
-from tests.hub.card_examples import output_without_package
 
 TEXTS = ["the cat sat on the mat", "a dog sang"]
 LABELS = ["cat", "dog", "song"]
@@ -28,12 +26,6 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "gpt1": ({"type": "word"}, {"num_attention_heads": 2, "intermediate_size": 16}),
     "recurrent": ({"type": "word", "template": "pair"}, {"pair_combination": "infersent"}),
 }
-CODE = """
-import json
-from transformers import pipeline
-classify = pipeline("zero-shot-classification", model="{folder}", trust_remote_code=True)
-print(json.dumps(classify({texts}, {labels}, hypothesis_template={template!r})))
-"""
 
 
 @pytest.fixture(
@@ -64,6 +56,7 @@ def by_hand(folder: Path, text: str) -> dict[str, float]:
     return dict(zip(LABELS, logits.softmax(0).tolist(), strict=True))
 
 
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int) -> None:
     classify = pipeline("zero-shot-classification", model=str(classifier), batch_size=batch_size)
@@ -71,14 +64,3 @@ def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int)
         scores = dict(zip(found["labels"], found["scores"], strict=True))
         assert scores == pytest.approx(by_hand(classifier, text), abs=1e-6)
         assert found["scores"] == sorted(found["scores"], reverse=True)
-
-
-@pytest.mark.slow
-def test_without_the_package(classifier: Path, tmp_path: Path) -> None:
-    classify = pipeline("zero-shot-classification", model=str(classifier))
-    expected = classify(TEXTS, LABELS, hypothesis_template=TEMPLATE)
-    code = CODE.format(folder=classifier, texts=TEXTS, labels=LABELS, template=TEMPLATE)
-    found = json.loads(output_without_package(code, tmp_path, tmp_path / "modules").splitlines()[-1])
-    for one, other in zip(found, expected, strict=True):
-        assert one["labels"] == other["labels"]
-        assert one["scores"] == pytest.approx(other["scores"], abs=1e-6)

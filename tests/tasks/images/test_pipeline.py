@@ -63,6 +63,7 @@ def test_classes_and_vectors(tmp_path: Path, channels: int, is_color: bool) -> N
             pipe(Image.new("I;16", (8, 8)))
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("channels", [1, 3])
 def test_captions(tmp_path: Path, channels: int) -> None:
     torch.manual_seed(0)

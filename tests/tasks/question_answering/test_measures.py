@@ -6,8 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_answering.measures import best_scores, best_threshold, exact_match, f1, normalize
+from hf_lecture_models.tasks.question_answering.measures import (
+    best_scores,
+    best_threshold,
+    exact_match,
+    f1,
+    normalize,
+    squad,
+)
 
 # Prediction, right answers, F1, exact match.
 BY_HAND: dict[str, tuple[str, list[str], float, float]] = {
@@ -38,7 +44,7 @@ def test_cases_by_hand(name: str) -> None:
     prediction, answers, expected_f1, expected_match = BY_HAND[name]
     assert best_scores(prediction, answers) == (pytest.approx(expected_f1), expected_match)
     for no_answer_score in (-3.0, 0.0):  # both answer
-        measured = compute_all("squad", [{"text": prediction, "no_answer_score": no_answer_score}], [answers])
+        measured = squad([{"text": prediction, "no_answer_score": no_answer_score}], [answers])
         assert (measured["f1"], measured["exact_match"]) == pytest.approx((expected_f1, expected_match))
         assert ("NoAns_f1" in measured) == (answers == [])
 
@@ -55,7 +61,7 @@ def test_means_over_questions_with_and_without_an_answer() -> None:
     texts, odds = ["1066", "October 1066", "noise", "noise"], [-2.0, -1.0, 3.0, -0.5]
     references = [["1066"], ["1066"], [], []]
     predictions = [{"text": text, "no_answer_score": score} for text, score in zip(texts, odds, strict=True)]
-    measured = compute_all("squad", predictions, references)
+    measured = squad(predictions, references)
     half = 2 / 3
     assert measured == pytest.approx(
         {
@@ -73,8 +79,8 @@ def test_means_over_questions_with_and_without_an_answer() -> None:
             "best_exact_thresh": -2,
         }
     )
-    assert set(compute_all("squad", predictions[:2], references[:2])) == {"f1", "exact_match"}
-    none = compute_all("squad", predictions[2:], references[2:])
+    assert set(squad(predictions[:2], references[:2])) == {"f1", "exact_match"}
+    none = squad(predictions[2:], references[2:])
     assert none["best_f1"] == 1
     assert none["best_f1_thresh"] < -0.5
     assert not {"HasAns_f1", "HasAns_exact"} & none.keys()

@@ -22,12 +22,11 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.hub.facts import best_validation
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.core.task import Encoded
-from hf_lecture_models.tasks.metrics import compute_all
-from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize
+from hf_lecture_models.tasks.question_answering.measures import best_scores, normalize, squad
+from hf_lecture_models.tasks.question_answering.spans import batch_windows
 from hf_lecture_models.tasks.question_answering.task import (
     QuestionAnswering,
     QuestionAnsweringRecipe,
-    WindowCollator,
     cut_questions,
 )
 from hf_lecture_models.tasks.registry import read_file
@@ -266,14 +265,11 @@ def test_batches_are_padded_on_the_right(side: str) -> None:
     """Also of a tokenizer that pads on the left: most models count places from there."""
     tokenizer = small_tokenizer(padding_side=side)
     rows = [{name: np.array(ids) for name, ids in tokenizer(text).items()} for text in ("Ada", "Ada Lovelace met")]
-    collate = WindowCollator(rows, [(1, 1), (2, 3)], {"input_ids", "token_type_ids", "attention_mask"}, tokenizer)
-    batch = collate(np.array([0, 1]))
-    assert set(batch.inputs) == {"input_ids", "token_type_ids", "attention_mask", "start_positions", "end_positions"}
-    assert batch.inputs["attention_mask"].tolist() == [[1, 1, 1, 0, 0, 0], [1] * 6]
-    assert batch.inputs["input_ids"][0, 3:].tolist() == [0, 0, 0]
-    assert batch.inputs["start_positions"].tolist() == [1, 2]
-    assert batch.inputs["end_positions"].tolist() == [1, 3]
-    assert batch.num_items == 2
+    names = {"input_ids", "token_type_ids", "attention_mask"}
+    batch = batch_windows(rows, names, tokenizer)
+    assert set(batch) == names
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0, 0, 0], [1] * 6]
+    assert batch["input_ids"][0, 3:].tolist() == [0, 0, 0]
 
 
 # Data
@@ -323,7 +319,7 @@ def test_published_files(shared_data: Path, name: str, questions: int, unanswera
     # A few answers are ".", of which nothing is left.
     texts = [next((text for text in own if normalize(text)), "") for own in answers]
     predictions = [{"text": text, "no_answer_score": 0.0} for text in texts]
-    measured = compute_all("squad", predictions, answers)
+    measured = squad(predictions, answers)
     assert (measured["f1"], measured["exact_match"]) == (1.0, 1.0)
 
 

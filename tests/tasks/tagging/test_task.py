@@ -11,11 +11,10 @@ import pytest
 import torch
 from seqeval.metrics.sequence_labeling import get_entities
 from torch.nn import functional as F
-from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
+from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.core.main import train_and_test
-from hf_lecture_models.tasks.tagging.sentences import encode_sentences
 from hf_lecture_models.tasks.tagging.task import (
     TokenClassification,
     TokenClassificationRecipe,
@@ -113,37 +112,6 @@ def test_measures_are_those_of_single_sentences(folder: Path) -> None:
 # Tags
 
 
-def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
-    model = {"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2}
-    train(TASK, recipe(model=model, scheme="plain"), tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert list(config["id2label"].values()) == TAGS
-    assert config["label2id"] == {tag: index for index, tag in enumerate(TAGS)}
-    tagged = pipeline("token-classification", model=str(tmp_path), ignore_labels=[])("Ada met zebras")
-    assert [entry["word"] for entry in tagged] == ["Ada", "met", "zebras"]
-    assert {entry["entity"] for entry in tagged} <= set(TAGS)
-    described = json.loads((tmp_path / "task.json").read_text())
-    assert (described["classes"], described["scheme"]) == (TAGS, "plain")
-
-
-def test_a_new_bert_reads_its_template() -> None:
-    shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    chosen, data = recipe(model={"model_type": "lecture_bert", **shape}), read(ROWS)
-    tokenizer = TASK.processor(chosen, data)
-    model = TASK.model(chosen, tokenizer, data)
-    (sentence, *_) = encode_sentences(model, tokenizer, data)
-    assert tokenizer.convert_ids_to_tokens(sentence.inputs["input_ids"]) == ["[CLS]", *ROWS[0]["tokens"], "[SEP]"]
-    assert "token_type_ids" in sentence.inputs
-    assert sentence.first_tokens == list(range(1, 8))
-    assert set(TASK.evaluate(model, tokenizer, data, chosen)) >= {"f1", "accuracy"}
-
-
-def test_numbers_have_the_names_that_the_recipe_gives() -> None:
-    rows = [{"tokens": ["a", "b", "c"], "tags": [10, 0, 2]}]
-    chosen = recipe(label_names={0: "O", 10: "B-X"}, scheme="plain")
-    assert tag_names(read(rows), chosen) == ["O", "2", "B-X"]
-
-
 def test_a_checkpoint_keeps_its_tags_where_it_has_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["O", "I-PER", "B-PER", "I-LOC", "B-LOC", "B-MISC"]
     ids = {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
@@ -163,7 +131,7 @@ def test_a_checkpoint_of_other_tags_is_refused(tmp_path: Path) -> None:
     names = ["O", "B-per", "I-per", "B-loc", "I-loc"]
     ids = {"id2label": dict(enumerate(names)), "label2id": {name: index for index, name in enumerate(names)}}
     chosen = recipe(from_pretrained=str(save_small_bert(tmp_path / "bert", **ids)))
-    with pytest.raises(ValueError, match="bert tells apart O, B-per, .*, the data B-LOC, .*; label_names gives"):
+    with pytest.raises(ValueError, match="bert tells apart O, B-per, .*, the data B-LOC, .*; `label_names.TAG` gives"):
         TASK.model(chosen, small_tokenizer(), read(ROWS))
     renamed = recipe(
         from_pretrained=chosen.from_pretrained, label_names={tag: f"{tag[:2]}{tag[2:].lower()}" for tag in TAGS}
@@ -174,7 +142,7 @@ def test_a_checkpoint_of_other_tags_is_refused(tmp_path: Path) -> None:
 def test_tags_that_look_like_entities_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     tag_names(read(ROWS), recipe(scheme="plain"))
     assert capsys.readouterr().err.endswith(
-        "all tags are parts of entities; scheme entities measures entities in place of words\n"
+        "all tags are parts of entities; `scheme` entities measures entities in place of words\n"
     )
     tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe(scheme="plain"))
     assert capsys.readouterr().err == "2 classes in the recipe's train_rows: NOUN (1), O (1)\n"
@@ -197,32 +165,6 @@ def test_named_tasks_know_their_columns_and_tags(tmp_path: Path, shared_data: Pa
         assert tags <= set(tag_names(data, chosen))
     assert chosen.column_aliases("tokens") == ("tokens",)
     assert TokenClassificationRecipe(task="ewt", columns={"tags": "xpos"}).column_aliases("tags") == ["xpos"]
-
-
-@pytest.mark.parametrize("has_names", [True, False])
-def test_wnut_is_read_from_the_hub(monkeypatch: pytest.MonkeyPatch, has_names: bool) -> None:
-    import datasets
-
-    names = ["O", "B-corporation", "I-corporation", "B-creative-work"]
-    tags = datasets.ClassLabel(names=names) if has_names else datasets.Value("int64")
-    features = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "ner_tags": datasets.List(tags)})
-    table = datasets.Dataset.from_dict({"tokens": [["Acme", "Inc", "!"]], "ner_tags": [[1, 2, 0]]}, features=features)
-    asked: list[tuple[Any, ...]] = []
-
-    def load_dataset(name: str, config: str | None, **options: Any) -> Any:
-        asked.append((name, options["split"]))
-        return table
-
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    chosen = TokenClassificationRecipe(task="wnut17")
-    data = TASK.read(chosen, "validation")
-    assert data is not None
-    assert asked == [("leondz/wnut_17", "validation")]
-    read_as = [chosen.label_names.get(tag, tag) for tag in data.columns["tags"][0]]
-    assert read_as == ["B-corporation", "I-corporation", "O"]
-    assert tag_names(data, chosen)[:4] == names, "all that the task has, in its order"
-    assert len(tag_names(data, chosen)) == 13
-    assert TokenClassificationRecipe(**chosen.to_dict()) == chosen, "as a resumed run reads it"
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".conll"])
@@ -276,7 +218,7 @@ def test_rows_that_are_no_sentences(row: dict[str, Any], message: str) -> None:
 def test_tags_that_are_all_one_or_no_entities() -> None:
     with pytest.raises(ValueError, match=r"train_rows: all tags are 'O'; there is nothing to learn"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "O"]}]), recipe())
-    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; scheme plain is for other tags"):
+    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; `scheme` plain is for other tags"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe())
     model = small_bert(id2label={index: f"LABEL_{index}" for index in range(5)}, label2id={})
     with pytest.raises(ValueError, match="the model: tag 'LABEL_0' is no part of an entity"):
@@ -306,8 +248,8 @@ def test_too_long_sentences_are_an_error_or_cut(bert: Path, capsys: pytest.Captu
     model, tokenizer = AutoModelForTokenClassification.from_pretrained(bert), small_tokenizer()
     data = read(rows)
     for fields, message in (
-        ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; --max_length 16 cuts"),
-        ({"max_length": 17}, "max_length 17 is more than the model's longest input, 16 tokens"),
+        ({}, r"the recipe's train_rows, row 11 has 22 tokens, more .* longest input; `max_length` 16 cuts"),
+        ({"max_length": 17}, "`max_length` 17 is more than the model's longest input, 16 tokens"),
         ({"max_length": 2}, "max_length 2 leaves no word of any sentence"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -352,11 +294,3 @@ def test_words_that_are_cut_are_no_entities(names: list[str], tmp_path: Path) ->
         "unread_words": 1,
         "sentences": 1,
     }
-
-
-def test_a_tokenizer_without_places_is_refused() -> None:
-    class Slow:
-        is_fast = False
-
-    with pytest.raises(ValueError, match="Slow does not say where its tokens stand in a text"):
-        encode_sentences(small_bert(), Slow(), read(ROWS))

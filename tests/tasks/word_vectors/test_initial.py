@@ -57,7 +57,7 @@ def test_words_start_with_given_vectors(kind: str, model_class: Any, vectors: Pa
 def test_what_does_not_fit_is_refused(vectors: Path, tmp_path: Path) -> None:
     tokenizer = WordTokenizer.from_words(["dog", "cat"])
     config = RecurrentConfig(vocab_size=len(tokenizer), hidden_size=6)
-    with pytest.raises(ValueError, match=r"of width 4, those of the model of width 6; .*--model.hidden_size"):
+    with pytest.raises(ValueError, match=r"of width 4, those of the model of width 6; .*`model.hidden_size`"):
         start_from_word_vectors(RecurrentForCausalLM(config), tokenizer, str(vectors))
     other = WordTokenizer.from_words(["horse"])
     model = RecurrentForCausalLM(RecurrentConfig(vocab_size=len(other), hidden_size=4))

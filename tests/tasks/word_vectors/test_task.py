@@ -24,6 +24,7 @@ def train(*arguments: Any) -> Any:
     return train_from_command(WordVectors(), [str(argument) for argument in arguments])[0]
 
 
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize("architecture", ["skip_gram", "cbow"])
 @pytest.mark.parametrize("output_layer", ["negative_sampling", "hierarchical_softmax"])
 def test_every_kind_learns(architecture: str, output_layer: str, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.layers.ngram_tables import TOLERANCE, WordClasses
+from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.classes.exchange import Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import Stream
@@ -88,7 +89,7 @@ def config_of_classes(config: NGramConfig, classes: WordClasses) -> NGramConfig:
     """Return the configuration of the n-gram whose words are the classes."""
     ids = {name: getattr(config, name) for name in VOCABULARY_FIELDS if name != "vocab_size"}
     ids = {name: index if index is None else int(classes.class_of[index]) for name, index in ids.items()}
-    return NGramConfig(vocab_size=classes.num_classes, **ids, **config.how_estimated())
+    return NGramConfig(vocab_size=classes.num_classes, **ids, **how_estimated(config))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import RUN_LOCK, run_lock
 from hf_lecture_models.io.system import deletes_mapped_files, move, remove, resident_bytes
+from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, check_longest, make_stream
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -355,7 +356,7 @@ def _has_finished_stage(folder: Path) -> bool:
 
 def _check_plan(folder: Path, survey: Survey, tokenizer: Any, config: NGramConfig) -> None:
     """Write a note of what is estimated in the folder, or, if a stage is finished there, compare with its note."""
-    fields = {**config.how_estimated(), **{name: getattr(config, name) for name in VOCABULARY_FIELDS}}
+    fields = {**how_estimated(config), **{name: getattr(config, name) for name in VOCABULARY_FIELDS}}
     plan = {"corpus": survey.digest, "tokenizer": fingerprint_tokenizer(tokenizer)}
     plan |= {name: value for name, value in fields.items() if name not in ESTIMATES}
     note = folder / NOTE

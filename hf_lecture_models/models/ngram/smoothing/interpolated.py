@@ -42,6 +42,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.checks_ngram import num_events
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream, continuation_counts
 from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_all_ratios
@@ -92,7 +93,7 @@ def _fit_parameters(
     elif config.smoothing == "pitman_yor":
         used, config.discounts, config.strengths = sample(counts, config, bar)
     elif held_out is not None:
-        config.interpolation_weights = fit_weights(*held_out_events(counts, held_out, config), config.num_events)
+        config.interpolation_weights = fit_weights(*held_out_events(counts, held_out, config), num_events(config))
     elif config.smoothing in ("good_turing", "katz", "stupid_backoff"):
         return used, fit_all_ratios(used, config)
     return used, [None] * config.order
@@ -100,7 +101,7 @@ def _fit_parameters(
 
 def uniform(config: NGramConfig) -> np.ndarray:
     """Return 1 / |V| for each event, (vocab,) float64: order 1 is interpolated with it."""
-    probs = np.full(config.vocab_size, 1 / config.num_events)
+    probs = np.full(config.vocab_size, 1 / num_events(config))
     probs[config.non_events] = 0
     return probs
 
@@ -144,7 +145,7 @@ def smooth_order(
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
     from_lower = lower.take(entry.suffixes)
     if ratios is not None:
-        return back_off(numerators, totals, prefixes, from_lower, config.num_events)
+        return back_off(numerators, totals, prefixes, from_lower, num_events(config))
     return interpolate(numerators, totals, prefixes, from_lower)
 
 
@@ -186,7 +187,7 @@ def _first_term(
     if config.smoothing == "add_alpha":
         # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
         full = np.ones_like(starts) if n == config.order else starts & (n > 1)
-        return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * config.num_events, 0)
+        return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * num_events(config), 0)
     if ratios is not None:
         return used * ratios.of(used), totals
     weight = 1.0 if config.interpolation_weights is None else config.interpolation_weights[n - 1]

@@ -35,6 +35,7 @@ from itertools import chain
 import numpy as np
 from tqdm.auto import tqdm
 
+from hf_lecture_models.models.ngram.checks_ngram import num_events
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, continuation_counts
 
@@ -155,7 +156,7 @@ def sample(
 
     The seed is fixed.
     """
-    restaurants = Restaurants(counts, config.vocab_size, config.num_events)
+    restaurants = Restaurants(counts, config.vocab_size, num_events(config))
     levels = restaurants.levels
     sums = [np.zeros(len(level.tables)) for level in levels]
     parameters = np.zeros((2, len(levels)))

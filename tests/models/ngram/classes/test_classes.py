@@ -15,9 +15,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.layers.ngram_tables import WordClasses
+from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS, ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import find_classes, read_classes
 from hf_lecture_models.models.ngram.classes.exchange import BigramClustering, Bigrams, exchange
-from hf_lecture_models.models.ngram.configuration_ngram import SMOOTHINGS, NGramConfig
+from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
 from hf_lecture_models.models.ngram.counting_ngram import Stream, make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
@@ -243,7 +244,7 @@ def test_convert_writes_and_reads_the_classes_beside_the_arpa_file(class_file, t
     tokenizer.save_pretrained(tmp_path / "folder")
     sizes = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
     assert len((tmp_path / "lm.arpa.classes").read_text().splitlines()) == 6
-    assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == sizes == model.config.ngram_counts
+    assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == sizes == ngram_counts(model.config)
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "again").config.num_classes == 7
 
 

@@ -247,16 +247,6 @@ def test_truncated_and_damaged_gzip_is_refused(tmp_path):
             read_arpa(path)
 
 
-def test_gzip_bombs_are_refused(tmp_path):
-    path = tmp_path / "bomb.gz"
-    with gzip.open(path, "wb", compresslevel=9) as bomb:
-        bomb.write(SMALL.split("\\1-grams:")[0].encode())
-        for _ in range(40):
-            bomb.write(b"\n" * 1_000_000)
-    with pytest.raises(ValueError, match="unpack to more than 200 times their size"):
-        read_arpa(path)
-
-
 PIECES = [
     b"-99",
     b"0",
@@ -334,14 +324,6 @@ def test_damaged_files_are_refused_or_read_as_kenlm_does(tmp_path_factory, conte
     expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)
 
 
-@pytest.mark.slow
-@pytest.mark.nightly
-@settings(max_examples=20_000)
-@given(damaged())
-def test_many_damaged_files(tmp_path_factory, content):
-    expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)
-
-
 def write_large(path: Path, vocabulary: int = 8000, bigrams: int = 100_000, trigrams: int = 180_000) -> None:
     """About 10 MB with the proportions of a real model."""
     rng = np.random.default_rng(0)
@@ -357,6 +339,7 @@ def write_large(path: Path, vocabulary: int = 8000, bigrams: int = 100_000, trig
     )
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize(
     "kind",
     [

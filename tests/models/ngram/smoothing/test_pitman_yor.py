@@ -154,6 +154,7 @@ def log_posterior(counts, discount, strength):
     return value
 
 
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("counts", [[[3, 2, 1, 1]], [[3, 2, 1, 1], [4, 1, 1], [1], [2, 2, 1]]], ids=["one", "four"])
 def test_discount_and_strength_have_the_exact_posterior(counts):
     """With the seating held fixed: means over 6,000 draws against a sum over a grid, within 5 %.
