@@ -1,7 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The files and lines of code that each published model brings along.
 
-    python -m benchmarks.published_sizes [FILES OF THIS MODEL]
+    python -m benchmarks.published_sizes
 
 It prints a line for each model class with its own code, of the default configuration; with the name of a class, each
 of its files. `LIMITS`, which tests/hub/test_published_sizes.py holds them to, has the most of each architecture.

@@ -33,6 +33,13 @@ def cells(row: Mapping[str, Any], template: str) -> list[str]:
     return template.format(**row).split(" | ")
 
 
+def lines_of(path: str) -> int:
+    """Return how many lines of a file of the package are not blank."""
+    return sum(
+        1 for line in (ROOT / "hf_lecture_models" / path).read_text(encoding="utf-8").splitlines() if line.strip()
+    )
+
+
 def quickstart() -> Rows:
     sizes = {True: "{parameters:,}", False: "{table_entries:,} n-grams"}
     measures = "{seconds:.2f} | {validation[perplexity]:.1f} | {test[perplexity]:.1f} | {test[bits_per_byte]:.3f}"

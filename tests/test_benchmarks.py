@@ -15,9 +15,12 @@ from benchmarks import (
     canaries,
     claims,
     common,
+    figures,
     loss_by_distance,
+    records,
     scaling,
     sentence_classifiers,
+    tables,
     training_steps,
 )
 from hf_lecture_models.lab.claims.claim import find_claim
@@ -128,7 +131,8 @@ def test_a_model_of_uncommitted_code_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "module", [common, training_steps, scaling, attention_cost_picture, canaries, loss_by_distance]
+    "module",
+    [common, training_steps, scaling, attention_cost_picture, canaries, loss_by_distance, figures, records, tables],
 )
 def test_the_examples_of_shared_parts_hold(module):
     assert doctest.testmod(module).failed == 0
