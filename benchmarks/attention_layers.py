@@ -16,13 +16,13 @@ from transformers.models.longformer.modeling_longformer import LongformerSelfAtt
 from transformers.models.reformer.modeling_reformer import LSHSelfAttention
 
 from hf_lecture_models import EfficientTransformerConfig
-from hf_lecture_models.layers.attention import BidirectionalSelfAttention, CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.bidirectional_attention import BidirectionalSelfAttention, bidirectional_attention
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention, causal_attention
 from hf_lecture_models.layers.efficient_attention import Rows
-from hf_lecture_models.layers.positions import sinusoids
 from hf_lecture_models.layers.recurrent_layer import RecurrentLayer
 from hf_lecture_models.layers.relative_attention import Distances, RelativeSelfAttention, ScoreBiases
 from hf_lecture_models.layers.segment_memory import SegmentMemory
+from hf_lecture_models.layers.sinusoids import sinusoids
 from hf_lecture_models.models.efficient_transformer.modeling_efficient_transformer import (
     ATTENTION_KINDS,
     attention_sizes,

@@ -25,8 +25,7 @@ from torch.nn import functional as F
 from benchmarks.common import new_parser, read_options, wikitext, write_results
 from hf_lecture_models import WordTokenizer
 from hf_lecture_models.lab.studies.depth_gradients import measure_depth_gradients
-from hf_lecture_models.layers.attention import CausalSelfAttention
-from hf_lecture_models.layers.attention_kernels import causal_attention
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention, causal_attention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import SinusoidalPositions
 

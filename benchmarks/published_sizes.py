@@ -15,7 +15,27 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 import hf_lecture_models  # noqa: F401
 from hf_lecture_models.hub.export import published_code, registered_classes
 
-LIMITS: dict[str, tuple[int, int]] = {}
+LIMITS = {
+    "lecture_bag_of_words": (15, 1_650),
+    "lecture_bert": (37, 3_750),
+    "lecture_efficient_transformer": (35, 4_100),
+    "lecture_elmo": (38, 4_050),
+    "lecture_feed_forward": (20, 2_250),
+    "lecture_gpt1": (29, 3_050),
+    "lecture_graves": (17, 2_000),
+    "lecture_image_captioning": (48, 5_100),
+    "lecture_joint_gaussian": (16, 1_900),
+    "lecture_layer_per_input": (18, 1_850),
+    "lecture_ngram": (16, 1_920),
+    "lecture_padded_mlp": (16, 1_700),
+    "lecture_recurrent": (22, 2_750),
+    "lecture_recurrent_seq2seq": (34, 3_950),
+    "lecture_self_attention": (30, 3_050),
+    "lecture_transformer": (47, 4_800),
+    "lecture_vit": (23, 2_450),
+    "lecture_word2vec": (17, 1_750),
+    "transfo-xl": (31, 3_400),
+}
 """Model type -> the most files and lines of code, of whichever of its classes brings most."""
 
 

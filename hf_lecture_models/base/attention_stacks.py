@@ -11,7 +11,8 @@ from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPa
 from hf_lecture_models.base.attention_models import AttentionPreTrainedModel, TextInputs
 from hf_lecture_models.base.encoder_decoder import checked_source, keys_and_values
 from hf_lecture_models.base.modeling import model_forward
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.bidirectional_attention import bidirectional_attention
+from hf_lecture_models.layers.causal_attention import causal_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention
 from hf_lecture_models.layers.inputs import input_vectors
 from hf_lecture_models.layers.token_positions import bounded_positions

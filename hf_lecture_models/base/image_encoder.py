@@ -14,8 +14,8 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from hf_lecture_models.base.attention_models import BidirectionalPreTrainedModel, truncated_normal
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.bidirectional_attention import BidirectionalSelfAttention, bidirectional_attention
 from hf_lecture_models.layers.patches import check_images, interpolate_positions, masked_patches
 from hf_lecture_models.layers.position_wise import PositionWise
 

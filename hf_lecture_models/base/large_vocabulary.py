@@ -10,7 +10,7 @@ from hf_lecture_models.base.configuration import LectureConfig
 from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.token_counts import CountedOutputLayer
 from hf_lecture_models.io.compat import strict
-from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax, default_cutoffs
+from hf_lecture_models.layers.adaptive_softmax import MOST_CLUSTERS, AdaptiveSoftmax, default_cutoffs
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
 OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
@@ -26,8 +26,6 @@ _NO_MATRIX = {
     "or hf-lecture train, or load it with output_layer='softmax', which gives the same probabilities",
 }
 """`config.output_layer` -> `no_output_matrix`."""
-MOST_CLUSTERS = 64
-"""The most clusters of an adaptive softmax; published models have two to four."""
 
 
 @strict

@@ -13,7 +13,6 @@ from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.guards.model import ModelGuards
-from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import capture_outputs, init, merge_with_config_defaults, with_past_key_values
 
 # Programs pass these to any model, also to one without a cache or attention weights; `generate()`, its own tokenizer.
@@ -70,8 +69,8 @@ def given_arguments(model: Any, kwargs: dict[str, Any], known: frozenset[str]) -
     return given
 
 
-class LecturePreTrainedModel(StopStringsMixin, ModelGuards):
-    """`PreTrainedModel` with atomic saves and checked loads; the models of one architecture share a subclass.
+class LecturePreTrainedModel(ModelGuards):
+    """`PreTrainedModel` with what every model of the package has; the models of one architecture share a subclass.
 
     class XPreTrainedModel(LecturePreTrainedModel):
         config: XConfig  # the class itself: no `from __future__ import annotations` in its file
@@ -97,11 +96,7 @@ class LecturePreTrainedModel(StopStringsMixin, ModelGuards):
                 server that cannot serve the model.
         """
         if self._asked_to_recompute:
-            if not self.supports_gradient_checkpointing:
-                raise ValueError(
-                    f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
-                    "configuration"
-                )
+            self.check_recomputes()
             self.config.gradient_checkpointing = True  # which the first part has taken out
         for module in self.modules():
             if isinstance(module, GradientCheckpointingLayer):
@@ -144,11 +139,6 @@ class LecturePreTrainedModel(StopStringsMixin, ModelGuards):
             self._get_resized_embeddings(others, vectors.num_embeddings, mean_resizing=mean_resizing)
         return vectors
 
-    @property
-    def no_output_matrix(self) -> str | None:
-        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
-        return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"
-
     def reads_keyword(self, name: str, output_attentions: bool | None = None) -> bool:
         """Return whether something in the model reads a keyword argument that its `forward` does not name."""
         return False
@@ -170,30 +160,6 @@ class LecturePreTrainedModel(StopStringsMixin, ModelGuards):
     def _supports_default_dynamic_cache(cls) -> bool:
         # A cache of keys and values is no state of a recurrent model.
         return not cls._is_stateful
-
-    def _prepare_cache_for_generation(
-        self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> Any:
-        named = generation_config.cache_implementation
-        # transformers would ignore the name, but for a line in the log.
-        if named is not None and not self._supports_default_dynamic_cache():
-            raise ValueError(
-                f"cache_implementation={named!r} names a cache of keys and values, of which {type(self).__name__} has "
-                "none; leave it out"
-            )
-        if named is not None and named.startswith("offloaded") and not torch.accelerator.is_available():
-            raise ValueError(
-                f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
-                "GPU; leave it out"
-            )
-        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
-
-    def _prepare_position_ids_for_generation(self, inputs_tensor: torch.Tensor, model_kwargs: dict[str, Any]) -> Any:
-        # transformers gives padding the position 0, so that what is generated behind padding would begin anew at 1.
-        mask = model_kwargs.get("attention_mask")
-        if mask is not None:
-            return (mask.long().cumsum(-1) - 1).clamp(min=0)
-        return super()._prepare_position_ids_for_generation(inputs_tensor, model_kwargs)  # type: ignore[misc]
 
     def _set_gradient_checkpointing(
         self,

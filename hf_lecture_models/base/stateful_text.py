@@ -15,12 +15,11 @@ from hf_lecture_models.layers.recurrent_cache import RecurrentCache, State, carr
 class StatefulTextModel:
     """A base model with word vectors `embed_tokens`; it stands before the pre-trained base class.
 
-    An architecture defines `state_shapes` and `read`.
-
-    `forward` reads sequences of ids (batch, seq), or of `inputs_embeds` (batch, seq, input_size). In `attention_mask`
-    (batch, seq) 1 is a real token; a mask that also covers the tokens of earlier calls is cut to this call's. Padding,
-    wherever it is, outputs zeros and leaves the state as it was. `past_key_values` is the state to start from and is
-    not changed; with `use_cache` the state at the end is returned as a new `RecurrentCache`.
+    An architecture defines `state_shapes` and `read`. `forward` reads sequences of ids (batch, seq), or of
+    `inputs_embeds` (batch, seq, input_size). In `attention_mask` (batch, seq) 1 is a real token; a mask that also
+    covers the tokens of earlier calls is cut to this call's. Padding, wherever it is, outputs zeros and leaves the
+    state as it was. `past_key_values` is the state to start from and is not changed; with `use_cache` the state at the
+    end is returned as a new `RecurrentCache`.
 
     It returns `last_hidden_state` (batch, seq, config.output_size), `past_key_values`, and on request `hidden_states`:
     the word vectors and each layer's output, the last one being `last_hidden_state`.

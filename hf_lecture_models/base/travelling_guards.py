@@ -62,12 +62,7 @@ class ModelGuards(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does.
-
-        Raises:
-            ValueError: weights below the head are missing; of a checkpoint of this very class, any are missing or
-                unknown; or two that are one matrix differ.
-        """
+        """Load as transformers does; missing or unknown weights are a ValueError, and two for one matrix."""
         with_info = kwargs.pop("output_loading_info", False)
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs, output_loading_info=True)
@@ -83,11 +78,7 @@ class ModelGuards(PreTrainedModel):
         refuse_untied(self, source)
 
     def post_init(self) -> None:
-        """Finish the model as transformers does.
-
-        Raises:
-            ValueError: the configuration asks for the attention of a server that cannot serve the model.
-        """
+        """Finish the model as transformers does; a server that cannot serve it is a ValueError."""
         super().post_init()
         if self.config._attn_implementation in SERVERS:
             self.check_server()
@@ -97,6 +88,9 @@ class ModelGuards(PreTrainedModel):
         server = self.config._attn_implementation
         if self.unserved.get(server) or self.adds_position_bias or not self.is_backend_compatible():
             raise ValueError(f"{SERVERS[server]} cannot serve {type(self).__name__}; generate() can")
+
+    def check_recomputes(self) -> None:
+        """Check that the model can do the gradient checkpointing that its configuration asks for."""
 
     def check_served_call(self, *call: Any) -> None:
         """Check the call of a server; a published copy leaves it to the server."""
@@ -111,8 +105,7 @@ class ModelGuards(PreTrainedModel):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; an adapter of peft in the place of a tied layer is a ValueError.
 
-        An adapter (LoRA) on one of them is a change of that layer alone. Merged into the matrix, it would change both;
-        one that replaces rows (`trainable_tokens_delta`) may be merged twice, into the same rows.
+        Merged into the matrix, it would change both layers; one that replaces rows (`trainable_tokens_delta`) may.
         """
         if isinstance(value, nn.Module) and hasattr(value, "base_layer"):
             other = getattr(value.base_layer, "tied_to", None)
@@ -129,9 +122,8 @@ class ModelGuards(PreTrainedModel):
 def refuse_missing(model: Any, info: dict[str, Any], source: str) -> None:
     """Raise a ValueError if `missing_keys` names what must not start at random.
 
-    No weight may be missing from a checkpoint that this very class saved. From any other, the head's may: a head may be
-    new, the base model may not. A module in `_may_start_anew` counts with the head where the checkpoint has none of its
-    weights, because some heads do without it.
+    No weight may be missing from a checkpoint that this very class saved; from any other, only a head's. A module in
+    `_may_start_anew` counts with the head where the checkpoint has none of its weights.
     """
     prefix, names = f"{model.base_model_prefix}.", model.base_model.state_dict().keys()
     same_class = getattr(model.config, "architectures", None) == [type(model).__name__]
@@ -180,10 +172,9 @@ def _refuse(names: Any, verb: str, source: str) -> None:
 
 
 def align(model: nn.Module) -> None:
-    """Copy parameters whose memory does not begin at a multiple of 64 bytes.
+    """Copy parameters whose memory does not begin at a multiple of 64 bytes, as that of a mapped file.
 
-    Weights that lie in the mapped file wherever its header ended make the kernels add in another order; in memory of
-    torch's own, a reloaded model gives the same outputs to the last bit.
+    There the kernels add in another order; a reloaded model must give the same outputs to the last bit.
     """
     for parameter in model.parameters():
         plain = type(parameter.detach()) is Tensor and parameter.device.type == "cpu"

@@ -19,11 +19,7 @@ ZERO = -100 * math.log(10)
 
 @dataclass(frozen=True)
 class Score:
-    """The tokens of a sentence with their log-probabilities; [] and [-inf] for an impossible sentence.
-
-    >>> Score([5, 3], [-1.5, -0.5]).log_prob
-    -2.0
-    """
+    """The tokens of a sentence with their log-probabilities; [] and [-inf] for an impossible sentence."""
 
     ids: list[int]
     log_probs: list[float]
@@ -63,9 +59,7 @@ def score_sentences(
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     end = [tokenizer.eos_token_id] if probability == "terminated" else []
     if start is None:
-        raise ValueError(
-            "the tokenizer has neither bos_token nor eos_token, so nothing says where a text begins or ends"
-        )
+        raise ValueError("the tokenizer has neither bos_token nor eos_token: nothing says where a text begins or ends")
     if None in end:
         raise ValueError("the tokenizer has no eos_token, so no text can end; set tokenizer.eos_token")
     found = [Score([], [-math.inf]) for _ in sentences]

@@ -28,6 +28,7 @@ TRAVELS_AS = {
         "base.guards.configuration": "base.travelling_guards",
         "base.guards.model": "base.travelling_guards",
         "evaluation.sentence_ranking": "evaluation.travelling_ranking",
+        "io.files": "io.travelling_files",
         "io.progress": "io.travelling_progress",
         "io.saved_json": "io.travelling_json",
         "layers.growing_cache": "layers.travelling_cache",
@@ -90,6 +91,7 @@ def flatten_source(path: Path, travels_as: Mapping[str, str] = TRAVELS_AS) -> tu
     imports = _package_imports(ast.parse(source, filename=str(path)), path)
     lines = source.splitlines(keepends=True)
     for node, module in imports:
+        _refuse_absent(node, module, travels_as, path)
         # ast counts lines from 1, and columns in bytes of UTF-8.
         line = lines[node.lineno - 1].encode()
         head, statement = line[: node.col_offset].decode(), line[node.col_offset :].decode()
@@ -101,6 +103,16 @@ def flatten_source(path: Path, travels_as: Mapping[str, str] = TRAVELS_AS) -> tu
     text, modules = "".join(lines), sorted({travels_as.get(module, module) for _, module in imports})
     _refuse_misreadings(text, set(map(flat_name, modules)), path)
     return text, modules
+
+
+def _refuse_absent(node: ast.ImportFrom, module: str, travels_as: Mapping[str, str], path: Path) -> None:
+    """Raise a ValueError where the file that travels in place of a module lacks a name of it."""
+    if module in travels_as:
+        parts = ast.parse(_file_of(travels_as[module]).read_text(encoding="utf-8")).body
+        known = {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}
+        known |= {name.id for part in parts for name in ast.walk(part) if isinstance(name, ast.Name)}
+        for lacking in sorted({alias.name for alias in node.names} - known):
+            raise _refusal(path, node.lineno, f"{travels_as[module]}, which travels in its place, has no {lacking}")
 
 
 def _refusal(path: Path, line: int, fix: str) -> ValueError:

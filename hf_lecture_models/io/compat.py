@@ -23,15 +23,7 @@ TRIED_TRANSFORMERS = ("5.20.0", "5.23.0", "5.24.0")
 
 
 def check_transformers(version: str) -> None:
-    """Refuse a version of transformers older than `OLDEST_TRANSFORMERS`, and warn of a later major version.
-
-    Raises:
-        ImportError: it is older.
-
-    >>> check_transformers("4.57.6")
-    Traceback (most recent call last):
-    ImportError: this code needs transformers 5.20 or newer, not 4.57.6: pip install 'transformers>=5.20,<6'
-    """
+    """Raise an ImportError for transformers before `OLDEST_TRANSFORMERS`, and warn of a later major version."""
     newest = _numbers(TRIED_TRANSFORMERS[-1])
     known = f"'transformers>={OLDEST_TRANSFORMERS},<{newest[0] + 1}'"
     if _numbers(version) < _numbers(OLDEST_TRANSFORMERS):
@@ -58,23 +50,11 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig, PythonBackend, TokenizersBackend, ViTImageProcessorPil
 from transformers import initialization as init
 from transformers.cache_utils import CacheLayerMixin, DynamicLayer
-from transformers.conversion_mapping import register_checkpoint_conversion_mapping
-from transformers.core_model_loading import (
-    Chunk,
-    Concatenate,
-    ConversionOps,
-    Transpose,
-    WeightConverter,
-    WeightRenaming,
-    rename_source_key,
-)
 from transformers.generation.continuous_batching.cache import PagedAttentionCache
-from transformers.integrations.accelerate import get_device
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, create_bidirectional_mask, create_causal_mask
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, load_state_dict
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.models.auto.tokenization_auto import get_tokenizer_config, tokenizer_class_from_name
-from transformers.models.auto.video_processing_auto import AutoVideoProcessor
 from transformers.utils.generic import merge_with_config_defaults
 from transformers.utils.output_capturing import capture_outputs
 
@@ -90,12 +70,6 @@ if len(_NAMES) != 1:  # `generate()` would go on without the state, and say noth
 """The name of a model's state in its outputs and among its arguments: `cache` from transformers 5.24 on."""
 LAYERS_FILL_PAGES = CACHE == "cache"
 """Whether the layers write into the pages of continuous batching; before transformers 5.24, its attention did."""
-
-# Ids of tokens are fields of models too.
-GENERATION_PARAMETERS = frozenset(
-    name for name in vars(transformers.GenerationConfig()) if not (name.startswith("_") or name.endswith("_token_id"))
-)
-"""The names of the parameters of `generate()`; some are fields of models too (`use_cache`)."""
 
 
 def with_past_key_values(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -161,12 +135,7 @@ try:
 except ImportError:  # new in 5.21
 
     def slice_logits_to_keep(hidden_states: torch.Tensor, logits_to_keep: int | torch.Tensor) -> torch.Tensor:
-        """Return the last so many positions (0: all), those of these indices, or those that a mask marks.
-
-        Args:
-            hidden_states: (batch, seq, hidden).
-            logits_to_keep: a number; (kept,) of all rows; (batch, kept) of each; (batch, seq) bool, of all rows in one.
-        """
+        """Return the last so many positions (0: all), those of these indices, or those that a mask marks."""
         if isinstance(logits_to_keep, int):
             return hidden_states[:, -logits_to_keep:]
         if logits_to_keep.ndim == 1:

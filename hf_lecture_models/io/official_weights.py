@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hf_lecture_models.io.compat import Concatenate, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import Concatenate, WeightConverter, WeightRenaming
 
 
 def weight_conversions(

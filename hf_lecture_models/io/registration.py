@@ -9,7 +9,8 @@ from typing import Any
 import transformers.processing_utils  # noqa: F401
 from transformers import AutoConfig
 
-from hf_lecture_models.io.compat import PreTrainedConfig, register_checkpoint_conversion_mapping
+from hf_lecture_models.io.compat import PreTrainedConfig
+from hf_lecture_models.io.compat_files import register_checkpoint_conversion_mapping
 from hf_lecture_models.io.optional_packages import register_adapter_targets
 
 

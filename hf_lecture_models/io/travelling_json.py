@@ -11,6 +11,17 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
+def read_fields(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file."""
+    values = read_json(path)
+    check_fields(values, path.name, path)
+    return values
+
+
+def check_tokenizer_files(folder: Path) -> None:
+    """Leave the files of a tokenizer to transformers."""
+
+
 def check_fields(values: Any, name: str, source: object) -> None:
     """Raise a ValueError where the file `source` holds something else than an object of fields."""
     if not isinstance(values, dict):

@@ -26,6 +26,8 @@ from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.word_scores import Layer, target_log_probs
 
 _FACTOR = 4
+MOST_CLUSTERS = 64
+"""The most clusters of an adaptive softmax; published models have two to four."""
 
 
 def default_cutoffs(vocab_size: int) -> list[int]:

@@ -20,9 +20,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
-from transformers.cache_utils import Cache
-
-from hf_lecture_models.io.compat import LAYERS_FILL_PAGES
 
 AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
@@ -101,47 +98,3 @@ class SelfAttention(MultiHeadAttention):
         super().__init__(hidden_size, num_heads, dropout, layer_index)
         self.qkv_proj = nn.Linear(hidden_size, 3 * hidden_size)
         self.o_proj = nn.Linear(hidden_size, hidden_size)
-
-
-class CausalSelfAttention(SelfAttention):
-    """Attention to the position itself and those before it: o_t = Σ_{s ≤ t} a_t[s] v_s."""
-
-    is_causal = True
-
-    def forward(
-        self, hidden: Tensor, attention: AttentionKernel, cache: Cache | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the outputs, (batch, seq, hidden), and the weights (batch, heads, seq, seen + seq) if shown.
-
-        Args:
-            hidden: (batch, seq, hidden).
-            attention: from `causal_attention`.
-            cache: keys and values of the tokens before; those of this call are added to it.
-        """
-        q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-        if cache is not None:
-            k, v = cache.update(k, v, self.layer_idx)
-        if LAYERS_FILL_PAGES and (pages := (attention.options or {}).get("cache")) is not None:
-            options = dict(attention.options or {})
-            k, v = pages.update(k, v, self.layer_idx, kwargs=options)  # it changes the options of this layer
-            attention = attention._replace(options=options)
-        return self.attend(q, k, v, attention)
-
-
-class BidirectionalSelfAttention(SelfAttention):
-    """Attention to all positions: o_t = Σ_s a_t[s] v_s."""
-
-    is_causal = False
-
-    def forward(
-        self, hidden: Tensor, attention: AttentionKernel, num_queries: int | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the outputs, (batch, queries, hidden), and the weights (batch, heads, queries, seq) if shown.
-
-        Args:
-            hidden: (batch, seq, hidden).
-            attention: from `bidirectional_attention`.
-            num_queries: the number of first positions that attend, without a mask; None: all.
-        """
-        q, k, v = self.split_heads(self.qkv_proj(hidden), 3)
-        return self.attend(q[:, :, :num_queries], k, v, attention)

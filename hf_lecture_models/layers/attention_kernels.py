@@ -17,94 +17,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.cache_utils import Cache
 
 from hf_lecture_models.io.compat import ALL_ATTENTION_FUNCTIONS
 from hf_lecture_models.layers.attention import AttentionKernel
-from hf_lecture_models.layers.inputs import is_prepared
-from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
 
 ATTENTION_INSTANCES = "attention_instances"
 """The keyword by which a server gives its attention of each layer (`base/guards`); it keeps texts apart itself."""
-_TEXT_BOUNDS = ("cu_seq_lens_q", "seq_idx")
-_PAGED_EAGER = "paged|eager"
+PAGED_EAGER = "paged|eager"
 # Up to so many positions, all scores of a layer are small beside the rest of what training keeps.
 _SHORT = 1024
 
 
-def causal_attention(
-    implementation: str,
-    hidden: Tensor,
-    position_bias: Tensor | None = None,
-    attention_mask: Any = None,
-    cache: Cache | None = None,
-    dropout: float = 0.0,
-    position_ids: Tensor | None = None,
-    options: dict[str, Any] | None = None,
-) -> AttentionKernel:
-    """For `CausalSelfAttention`: a position attends to itself and to the real ones before it, also those in the cache.
-
-    Args:
-        position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
-        options: further arguments for the attention function.
-
-    Raises:
-        ValueError: a mask that cannot be read; bounds of packed texts without their positions; `is_causal` of False; a
-            position bias for a function that reads none.
-
-    >>> causal_attention("eager", torch.zeros(1, 2, 8)).mask[0, 0] == 0
-    tensor([[ True, False],
-            [ True,  True]])
-    """
-    options = options or {}
-    bounds = [name for name in _TEXT_BOUNDS if name in options]
-    if position_ids is None and not is_prepared(attention_mask) and bounds:
-        raise ValueError(
-            f"{', '.join(bounds)} say that rows hold several texts; give their position_ids too "
-            "(return_position_ids=True), by which they are kept apart"
-        )
-    if not options.get("is_causal", True) and not is_prepared(attention_mask):
-        raise ValueError("is_causal=False: this attention is causal; give an attention_mask of four axes for another")
-    implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
-    if options.get("cache") is not None and implementation == "eager":
-        implementation = _PAGED_EAGER  # of the two, the one that reads a paged cache
-    if ATTENTION_INSTANCES in options:
-        return _kernel(implementation, hidden, None, True, position_bias, options)
-    mask = causal_mask(implementation, hidden, attention_mask, cache, position_ids)
-    return _kernel(implementation, hidden, mask, True, position_bias, options)
-
-
-def bidirectional_attention(
-    implementation: str,
-    hidden: Tensor,
-    position_bias: Tensor | None = None,
-    attention_mask: Any = None,
-    source: Tensor | None = None,
-    dropout: float = 0.0,
-    position_ids: Tensor | None = None,
-    options: dict[str, Any] | None = None,
-) -> AttentionKernel:
-    """For `BidirectionalSelfAttention`: to all real positions; or `CrossAttention`: to a source (batch, keys, hidden).
-
-    Args:
-        position_ids: (batch or 1, seq), as the caller gave them; they keep packed texts apart (`layers.masks`).
-        options: further arguments for the attention function.
-
-    Raises:
-        ValueError: a mask that cannot be read; a position bias for a function that reads none.
-
-    >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), attention_mask=torch.tensor([[1, 0]])).mask[0, 0] == 0
-    tensor([[ True, False],
-            [ True, False]])
-    """
-    implementation = select_attention_kernel(implementation, hidden, position_bias, dropout)
-    if options and ATTENTION_INSTANCES in options:
-        return _kernel(implementation, hidden, None, False, position_bias, options)
-    mask = bidirectional_mask(implementation, hidden, attention_mask, source, position_ids)
-    return _kernel(implementation, hidden, mask, False, position_bias, options)
-
-
-def _kernel(
+def make_kernel(
     implementation: str,
     hidden: Tensor,
     mask: Any,
@@ -112,12 +36,13 @@ def _kernel(
     position_bias: Tensor | None,
     options: dict[str, Any] | None = None,
 ) -> AttentionKernel:
+    """Return what every layer needs in a call; a ValueError for a position bias that the function does not read."""
     function = ALL_ATTENTION_FUNCTIONS.get_interface(implementation, eager_attention)
     if position_bias is not None:
         if implementation == "flex_attention":
             # It reads the bias row by row, and one row serves all only where the others broadcast.
             position_bias = position_bias.expand(hidden.shape[0], -1, -1, -1)
-        elif implementation == _PAGED_EAGER:
+        elif implementation == PAGED_EAGER:
             mask, position_bias = mask + position_bias, None  # it adds nothing but the mask
         elif implementation not in ("eager", "sdpa") and "position_bias" not in signature(function).parameters:
             raise ValueError(

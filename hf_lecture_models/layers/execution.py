@@ -58,3 +58,11 @@ def method_with_weights(method: Callable[..., Result]) -> Callable[..., Result]:
         return with_weights(self, partial(method, self), *args)
 
     return called
+
+
+def has_own_loss(head: Any) -> bool:
+    """Return whether the output layer computes its own loss, which is not the softmax's of its logits.
+
+    Its method `loss(hidden, targets)` returns the summed loss in nats of `targets` (positions,).
+    """
+    return callable(getattr(head, "loss", None))

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.execution import at_least_float32, is_traced, with_weights
-from hf_lecture_models.layers.word_scores import Layer, WordScores, has_own_loss, piece_rows
+from hf_lecture_models.layers.execution import at_least_float32, has_own_loss, is_traced, with_weights
+from hf_lecture_models.layers.word_scores import WordScores, piece_rows
 
 
 def linear_cross_entropy(
-    hidden: Tensor, head: Layer, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
+    hidden: Tensor, head: Any, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
 ) -> Tensor:
     """Return the sum of -ln softmax(head(hidden))[target] in nats.
 

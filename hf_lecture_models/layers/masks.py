@@ -24,79 +24,10 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, StaticCache
 
-from hf_lecture_models.io.compat import create_bidirectional_mask, create_causal_mask, has_mask_function
-from hf_lecture_models.layers.execution import is_traced
-from hf_lecture_models.layers.inputs import is_prepared
+from hf_lecture_models.io.compat import has_mask_function
 
 
-def causal_mask(
-    implementation: str,
-    hidden: Tensor,
-    attention_mask: Any = None,
-    cache: Cache | None = None,
-    position_ids: Tensor | None = None,
-) -> Any:
-    """Each position attends to itself and to the real positions of its text before it.
-
-    Args:
-        attention_mask: (batch, seen + seq), 1 = real token; None where all are. Or prepared: a block mask, or (batch or
-            1, heads or 1, seq, keys), True = may attend, or numbers to add to the scores; then it alone counts.
-        cache: keys and values of the positions seen before; None at the start.
-        position_ids: (batch or 1, seq); without an attention mask and tokens seen before, a position that is not the
-            next one begins another text.
-
-    Raises:
-        ValueError: a prepared mask of another shape or type, or of a kind that `implementation` cannot read; or a mask
-            is needed, and no mask function is registered for `implementation`.
-    """
-    like = _like_scores(hidden)
-    if is_prepared(attention_mask):
-        return _prepared_mask(implementation, like, attention_mask)
-    if position_ids is not None and attention_mask is None and holds_nothing(cache):
-        cache = None  # with a cache, transformers does not look for texts
-    if torch.jit.is_tracing() and attention_mask is None and position_ids is None and holds_nothing(cache):
-        attention_mask = hidden.new_ones(hidden.shape[:2], dtype=torch.bool)  # else one token has no mask, ever after
-    config: Any = _MaskConfig(implementation if has_mask_function(implementation) else "sdpa")
-    return _read_by(implementation, create_causal_mask(config, like, attention_mask, cache, position_ids))
-
-
-def bidirectional_mask(
-    implementation: str,
-    hidden: Tensor,
-    attention_mask: Any = None,
-    source: Tensor | None = None,
-    position_ids: Tensor | None = None,
-) -> Any:
-    """Each position attends to all real positions of its text; with a source, to those of the source.
-
-    Args:
-        attention_mask: (batch, keys), 1 = real token of what is attended to; None where all are. Or prepared, as for
-            `causal_mask`; then it alone counts.
-        source: (batch, keys, hidden), what is attended to; None for `hidden` itself.
-        position_ids: (batch or 1, seq); within a row, position 0 begins another text.
-
-    Raises:
-        ValueError: a mask of another shape or type, or of a kind that `implementation` cannot read; or one is needed,
-            and no mask function is registered for `implementation`.
-    """
-    like, keys = _like_scores(hidden), hidden if source is None else source
-    if is_prepared(attention_mask):
-        return _prepared_mask(implementation, like, attention_mask)
-    if attention_mask is not None and attention_mask.shape != keys.shape[:2]:
-        raise ValueError(
-            f"attention_mask has shape {tuple(attention_mask.shape)}; for what is attended to, {tuple(keys.shape[:2])} "
-            "is needed"
-        )
-    if position_ids is not None and (texts := _same_text(position_ids)) is not None:
-        if attention_mask is not None:
-            texts = texts & attention_mask.bool()[:, None, None]
-        return _read_by(implementation, _prepared_mask(implementation, like, texts))
-    config: Any = _MaskConfig(implementation if has_mask_function(implementation) else "sdpa")
-    source = None if source is None else _like_scores(source)
-    return _read_by(implementation, create_bidirectional_mask(config, like, attention_mask, source))
-
-
-def _read_by(implementation: str, mask: Any) -> Any:
+def read_by(implementation: str, mask: Any) -> Any:
     """Return the mask, which is None where sdpa needs none.
 
     Raises:
@@ -110,16 +41,6 @@ def _read_by(implementation: str, mask: Any) -> Any:
             f"{implementation!r}, sdpa_mask) if it reads masks as sdpa does, or set attn_implementation='sdpa'"
         )
     return mask
-
-
-def _same_text(position_ids: Tensor) -> Tensor | None:
-    """(batch or 1, 1, seq, seq) bool, whether two positions are of one text; None where every row is one text."""
-    begins = position_ids == 0
-    # Tracing cannot read values.
-    if not is_traced() and not bool(begins[:, 1:].any()):
-        return None
-    text = begins.cumsum(1)
-    return (text[:, :, None] == text[:, None])[:, None]
 
 
 def holds_nothing(cache: Cache | None) -> bool:
@@ -145,7 +66,8 @@ def check_prepared(hidden: Tensor, mask: Any) -> None:
         )
 
 
-def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
+def prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
+    """Return a mask of four axes, or a block mask, in the form that `implementation` reads."""
     check_prepared(like, mask)
     flex, lowest = implementation == "flex_attention", torch.finfo(like.dtype).min
     if not isinstance(mask, Tensor):
@@ -166,13 +88,13 @@ def _prepared_mask(implementation: str, like: Tensor, mask: Any) -> Any:
 
 
 @dataclass
-class _MaskConfig:
+class MaskConfig:
     """The one field that transformers' functions read from a configuration."""
 
     _attn_implementation: str
 
 
-def _like_scores(hidden: Tensor) -> Tensor:
+def like_scores(hidden: Tensor) -> Tensor:
     """An empty tensor like `hidden`, in the type of the scores: under autocast, a wider mask would widen them all."""
     device = hidden.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype

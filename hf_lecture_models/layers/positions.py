@@ -17,6 +17,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.sinusoids import sinusoids
+
 
 class NoPositions(nn.Module):
     """w alone. Attention that sees all tokens is permutation-equivariant: f(P w) = P f(w) (slides R:892-894).
@@ -60,19 +62,6 @@ class SinusoidalPositions(nn.Module):
     def arrange(self, sines: Tensor, cosines: Tensor) -> Tensor:
         """Join two halves (..., hidden / 2) as sine, cosine, sine, cosine, ...: (..., hidden)."""
         return torch.stack((sines, cosines), dim=-1).flatten(-2)
-
-
-def sinusoids(positions: Tensor, hidden_size: int) -> tuple[Tensor, Tensor]:
-    """Return sin(t / 10000^(2k/hidden)) and the cosines of positions t (...), in their type: (..., hidden / 2) each.
-
-    >>> sines, cosines = sinusoids(torch.tensor([0.0, 1.0]), hidden_size=4)
-    >>> sines.shape, cosines[0].tolist()
-    (torch.Size([2, 2]), [1.0, 1.0])
-    """
-    even = torch.arange(0, hidden_size, 2, dtype=positions.dtype, device=positions.device)
-    frequencies = torch.exp(even * (-math.log(10_000.0) / hidden_size))
-    angles = positions[..., None] * frequencies  # (..., hidden / 2)
-    return angles.sin(), angles.cos()
 
 
 class SinesFirstPositions(SinusoidalPositions):

@@ -46,11 +46,7 @@ class RecurrentCacheLayer(CacheLayerMixin):
         self.state, self.seen_tokens = None, 0
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Refuse to go back: the states before the last one are gone.
-
-        Raises:
-            ValueError: `tokens_to_remove` is not 0.
-        """
+        """Raise a ValueError unless `tokens_to_remove` is 0: the states before the last one are gone."""
         if tokens_to_remove != 0:
             raise ValueError("a recurrent state cannot be rolled back; keep a cache from before and continue from that")
 
@@ -78,9 +74,8 @@ class RecurrentCacheLayer(CacheLayerMixin):
 class RecurrentCache(Cache):
     """Per layer a tuple of tensors of any shape, batch first, and the number of tokens seen.
 
-    Its size does not grow with the text, except where an attention needs all that it has read. Models never write into
-    a cache that they are given: they return a new one. The methods that `generate()` calls (`reorder_cache`, ...) are
-    transformers' and act on every layer.
+    Models never write into a cache that they are given: they return a new one. The methods that `generate()` calls
+    (`reorder_cache`, ...) are transformers' and act on every layer.
 
     >>> cache = RecurrentCache.from_states([(torch.tensor([[1.0], [2.0]]),)], seen_tokens=7)  # one layer, two rows
     >>> cache.reorder_cache(torch.tensor([1, 1]))
@@ -133,11 +128,7 @@ class RecurrentCache(Cache):
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> RecurrentCache:
-        """Return the cache that `to_tensors` wrote.
-
-        Raises:
-            ValueError: the tensors are not those of a RecurrentCache.
-        """
+        """Return the cache that `to_tensors` wrote; a ValueError where the tensors are others."""
         missing = {"num_layers", "seen_tokens"} - tensors.keys()
         if missing:
             raise ValueError(f"not the tensors of a RecurrentCache: {', '.join(sorted(missing))} missing")
@@ -164,11 +155,9 @@ def seen_tokens(cache: Any) -> int:
 def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[State | None]:
     """Return the state of each layer before the first step: that of the cache, or None without a cache.
 
-    A size of -1 in `shapes` is any length.
-
     Raises:
         TypeError: the cache is not a `RecurrentCache`.
-        ValueError: its layers do not hold tensors of these `shapes`.
+        ValueError: its layers do not hold tensors of these `shapes`, where a size of -1 is any length.
     """
     if cache is None:
         return [None] * len(shapes)

@@ -10,12 +10,11 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from hf_lecture_models.layers.execution import at_least_float32, with_weights
-from hf_lecture_models.layers.word_scores import Layer, has_own_loss
+from hf_lecture_models.layers.execution import at_least_float32, has_own_loss, with_weights
 
 
 def linear_cross_entropy(
-    hidden: Tensor, head: Layer, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
+    hidden: Tensor, head: Any, targets: Tensor, weights: Tensor | None = None, ignore_index: int = -100
 ) -> Tensor:
     """Return the sum of -ln softmax(head(hidden))[target] in nats, times the weight of each position.
 

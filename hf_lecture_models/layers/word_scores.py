@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -20,13 +19,9 @@ _ROWS, _ELEMENTS = 1024, 31 * 2**18
 
 
 class WordScores(nn.Module):
-    """W h + b: the logits of words whose matrix W other layers share.
+    """W h + b: the logits of `num_words` words, whose matrix W other layers share.
 
     It is not an `nn.Linear`: programs that adapt or quantise all of those leave the shared matrix alone.
-
-    Args:
-        size: width of h.
-        num_words: number of words.
     """
 
     def __init__(self, size: int, num_words: int):
@@ -37,18 +32,6 @@ class WordScores(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """(..., size) -> (..., num_words)."""
         return F.linear(hidden, self.weight, self.bias)
-
-
-class HeadWithLoss(Protocol):
-    """An output layer with a loss of its own."""
-
-    def loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """The summed loss in nats of `targets` (positions,) after `hidden` (positions, hidden)."""
-
-
-def has_own_loss(head: Layer) -> TypeGuard[HeadWithLoss]:
-    """Return whether the output layer computes its own loss, which is not the softmax's of its logits."""
-    return callable(getattr(head, "loss", None))
 
 
 def target_log_probs(hidden: Tensor, head: Layer, targets: Tensor, vocab_size: int) -> Tensor:

@@ -226,7 +226,7 @@ class SplitTexts:
 def index_chunks(
     texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
 ) -> Iterator[WordIndex]:
-    """Return the words of `texts`, chunk by chunk; `SplitTexts` are split once. Errors are those of `index_words` too."""
+    """Return the words of `texts`, chunk by chunk; `SplitTexts` are split once. Errors are those of both."""
     if isinstance(texts, SplitTexts):
         return iter(texts.indices(progress, desc, characters))
     return map(index_words, chunk_texts(texts, progress, desc, characters))

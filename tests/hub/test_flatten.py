@@ -43,11 +43,11 @@ def later():
     expected = (
         source.replace("from hf_lecture_models.base.heads.causal_lm import (", "from .base_heads_causal_lm import (")
         .replace("from hf_lecture_models.base.configuration   import", "from .base_configuration   import")
-        .replace("    from hf_lecture_models.io.files import staged_folder", "    from .io_files import staged_folder")
+        .replace("    from hf_lecture_models.io.files import", "    from .io_travelling_files import")
     )
     assert text == expected
     assert modules == [
-        f"hf_lecture_models.{name}" for name in ("base.configuration", "base.heads.causal_lm", "io.files")
+        f"hf_lecture_models.{name}" for name in ("base.configuration", "base.heads.causal_lm", "io.travelling_files")
     ]
 
 
@@ -58,6 +58,7 @@ def later():
         ("from hf_lecture_models.base import files", "hf_lecture_models.base is a package or absent"),
         ("from hf_lecture_models import NGramConfig", "hf_lecture_models is a package or absent"),
         ("from hf_lecture_models.base.no_such import name", "is a package or absent"),
+        ("from hf_lecture_models.io.progress import no_progress", "travels in its place, has no no_progress"),
         ("from .configuration_example import ExampleConfig", "for the relative import"),
         ("from ..base.files import staged_file", "for the relative import"),
         ("from . import files", "for the relative import"),
@@ -65,9 +66,9 @@ def later():
         ("try:\n    from kenlm import Model\nexcept ImportError:\n    Model = None", "needs the package kenlm"),
         ('"""Example:\n\n    from .example import name\n"""', "an import of example; reword it"),
         ("'''\nimport .example\n'''", "an import of example; reword it"),
-        ("x = 1; from hf_lecture_models.io.files import staged_file", "begin the line"),
-        ("from hf_lecture_models.io.files \\\n    import staged_file", "begin the line"),
-        ("from \\\n    hf_lecture_models.io.files import staged_file", "begin the line"),
+        ("x = 1; from hf_lecture_models.io.files import staged_folder", "begin the line"),
+        ("from hf_lecture_models.io.files \\\n    import staged_folder", "begin the line"),
+        ("from \\\n    hf_lecture_models.io.files import staged_folder", "begin the line"),
     ],
 )
 def test_what_the_loader_would_misread_is_refused(tmp_path: Path, line: str, fix: str) -> None:

@@ -22,7 +22,7 @@ from transformers.dynamic_module_utils import get_class_from_dynamic_module
 from hf_lecture_models import ElmoForTokenClassification, ElmoTokenizer, Gpt1ForCausalLM, LectureViTModel
 from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
 from hf_lecture_models.hub.flatten import flatten
-from hf_lecture_models.io import compat
+from hf_lecture_models.io import compat, compat_files
 
 ROOT = Path(__file__).parents[2]
 # Old and documented: all that a module may import from transformers by itself. "*": any name that `compat` has not.
@@ -63,11 +63,12 @@ def imports_of_transformers(path: Path) -> list[tuple[str, str]]:
     return [(module, name) for module, name in found if module.split(".")[0] == "transformers"]
 
 
-def test_young_and_private_places_are_imported_in_one_file() -> None:
-    wrong, young = [], {name for _, name in imports_of_transformers(Path(compat.__file__))}
+def test_young_and_private_places_are_imported_in_two_files() -> None:
+    files = [Path(module.__file__ or "") for module in (compat, compat_files)]
+    wrong, young = [], {name for file in files for _, name in imports_of_transformers(file)}
     sources = [*(ROOT / "hf_lecture_models").rglob("*.py"), *(ROOT / "training").rglob("*.py")]
     for path in sources:
-        if path == Path(compat.__file__):
+        if path in files:
             continue
         for module, name in imports_of_transformers(path):
             allowed = SETTLED.get(module, set())

@@ -12,17 +12,10 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import DynamicCache, EncoderDecoderCache
 
-from hf_lecture_models.layers.attention import (
-    AttentionKernel,
-    BidirectionalSelfAttention,
-    CausalSelfAttention,
-    MultiHeadAttention,
-)
-from hf_lecture_models.layers.attention_kernels import (
-    bidirectional_attention,
-    causal_attention,
-    select_attention_kernel,
-)
+from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
+from hf_lecture_models.layers.attention_kernels import select_attention_kernel
+from hf_lecture_models.layers.bidirectional_attention import BidirectionalSelfAttention, bidirectional_attention
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention, causal_attention
 from hf_lecture_models.layers.cross_attention import CrossAttention
 from tests.model_tests import uncompiled_flex_attention
 

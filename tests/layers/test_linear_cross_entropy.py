@@ -12,9 +12,10 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models.layers import word_scores as module
+from hf_lecture_models.layers.execution import has_own_loss
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
-from hf_lecture_models.layers.word_scores import has_own_loss, target_log_probs
+from hf_lecture_models.layers.word_scores import target_log_probs
 
 
 def problem(positions: int = 23, ignored: int = 5, bias: bool = True) -> tuple[torch.Tensor, nn.Linear, torch.Tensor]:

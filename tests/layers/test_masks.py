@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from hf_lecture_models.layers.masks import bidirectional_mask, causal_mask
+from hf_lecture_models.layers.bidirectional_attention import bidirectional_mask
+from hf_lecture_models.layers.causal_attention import causal_mask
 from tests.model_tests import uncompiled_flex_attention
 
 MASKS = {

@@ -22,9 +22,9 @@ from hf_lecture_models import (
     TransfoXLConfig,
     TransfoXLLMHeadModel,
 )
+from hf_lecture_models.base.heads.classification import sequence_classification_loss
 from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.heads.question_answering import question_answering_loss
-from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from hf_lecture_models.layers.key_positions import key_positions
 from hf_lecture_models.layers.token_positions import (
     bounded_positions,
     check_positions,
-    key_positions,
     token_positions,
 )
 

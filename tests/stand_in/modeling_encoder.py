@@ -13,11 +13,10 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from hf_lecture_models.base.configuration import LectureConfig
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, model_forward
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 

@@ -15,7 +15,8 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.heads.losses import cross_entropy, next_token_labels
+from hf_lecture_models.base.generation import next_token_labels
+from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.base.modeling import LecturePreTrainedModel, given_arguments
 from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.io.compat import with_past_key_values

@@ -11,7 +11,13 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from hf_lecture_models.base.travelling_guards import absent_modules
-from hf_lecture_models.io.compat import WeightConverter, WeightRenaming, get_device, load_state_dict, rename_source_key
+from hf_lecture_models.io.compat_files import (
+    WeightConverter,
+    WeightRenaming,
+    get_device,
+    load_state_dict,
+    rename_source_key,
+)
 
 
 def compare_with_files(model: Any, files: list[str], load_config: Any) -> dict[str, Any]:

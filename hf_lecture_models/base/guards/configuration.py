@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_lecture_models.base.travelling_guards import LARGEST_DEPTH, LARGEST_SIZE, LARGEST_WIDTH
 from hf_lecture_models.base.travelling_guards import ConfigGuards as TravellingGuards
-from hf_lecture_models.io.compat import GENERATION_PARAMETERS, StrictDataclassError
+from hf_lecture_models.io.compat import StrictDataclassError
+from hf_lecture_models.io.compat_files import GENERATION_PARAMETERS
 from hf_lecture_models.io.saved_json import check_fields, check_saved_files
 
 # Names from this similarity on are taken for a typo.

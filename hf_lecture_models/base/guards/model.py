@@ -5,7 +5,9 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import torch
 
 from hf_lecture_models.base.guards.checkpoint import (
     check_tied_weights,
@@ -31,6 +33,32 @@ class ModelGuards(TravellingGuards, metaclass=SizeChecked):
         if name == "forward":
             refuse_replaced_forward(self, value)
         super().__setattr__(name, value)
+
+    def _prepare_cache_for_generation(
+        self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        named, model = generation_config.cache_implementation, cast(Any, self)
+        # transformers would ignore the name, but for a line in the log.
+        if named is not None and not model._supports_default_dynamic_cache():
+            raise ValueError(
+                f"cache_implementation={named!r} names a cache of keys and values, of which {type(self).__name__} has "
+                "none; leave it out"
+            )
+        if named is not None and named.startswith("offloaded") and not torch.accelerator.is_available():
+            raise ValueError(
+                f"cache_implementation={named!r} moves keys and values from a GPU to the CPU and back, and there is no "
+                "GPU; leave it out"
+            )
+        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
+
+    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
+        if generation_config.guidance_scale not in (None, 1) and (generation_config.num_beams or 1) > 1:
+            raise ValueError(
+                f"guidance_scale={generation_config.guidance_scale} with num_beams={generation_config.num_beams}: "
+                "transformers keeps the text without the prompt in the order of the first step and mixes the beams up; "
+                "leave one of the two out"
+            )
+        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
         """Begin continuous batching, as `generate_batch` and `transformers serve --continuous-batching` do.
@@ -156,6 +184,19 @@ class ModelGuards(TravellingGuards, metaclass=SizeChecked):
         # The shapes of what was converted while it was loaded, `from_pretrained` compares.
         load_config = replace(load_config, ignore_mismatched_sizes=True)
         return super()._finalize_model_loading(model, load_config, loading_info)
+
+    def check_recomputes(self) -> None:
+        """Check that the model can do the gradient checkpointing that its configuration asks for."""
+        if not self.supports_gradient_checkpointing:
+            raise ValueError(
+                f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
+                "configuration"
+            )
+
+    @property
+    def no_output_matrix(self) -> str | None:
+        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
+        return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"
 
     def check_server(self) -> None:
         """Refuse to build a model whose attention is a server's, if the server would compute something else."""

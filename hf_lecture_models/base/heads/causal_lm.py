@@ -11,10 +11,11 @@ from transformers.cache_utils import Cache
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.utils.generic import can_return_tuple
 
-from hf_lecture_models.base.heads.losses import NOT_COUNTED, PredictsNextToken, mean_over_items, next_token_labels
+from hf_lecture_models.base.generation import PredictsNextToken, next_token_labels
+from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
-from hf_lecture_models.layers.execution import at_least_float32
+from hf_lecture_models.layers.execution import at_least_float32, has_own_loss
 from hf_lecture_models.layers.inputs import (
     is_prepared,
     last_token_index,
@@ -23,7 +24,7 @@ from hf_lecture_models.layers.inputs import (
     scored_positions,
 )
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
-from hf_lecture_models.layers.word_scores import has_own_loss, target_log_probs
+from hf_lecture_models.layers.word_scores import target_log_probs
 
 
 class CausalLMHead(PredictsNextToken, ModelHead):
@@ -56,10 +57,8 @@ class CausalLMHead(PredictsNextToken, ModelHead):
     lm_head: Any
     _tied_weights_keys: Any = {"lm_head.weight": "model.embed_tokens.weight"}
 
-    @property
-    def no_output_matrix(self) -> str | None:
-        """None: the loss is that of softmax(W h + b), W and b of `lm_head`; a model with another `lm_head` says why."""
-        return None
+    no_output_matrix: Any = None
+    """The loss is that of softmax(W h + b), W and b of `lm_head`; a model with another `lm_head` says why not."""
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""
@@ -109,30 +108,17 @@ class CausalLMHead(PredictsNextToken, ModelHead):
         longest, given = getattr(self, "longest_input", None), kwargs["input_ids_length"]
         # The last token is never read.
         if longest is not None and given <= longest < config.max_length - 1:
-            warnings.warn(
-                f"{config.max_length - given} new tokens after {given} are more than the model can read, {longest} in "
-                "all; generation stops there",
-                stacklevel=4,
-            )
+            more = f"{config.max_length - given} new tokens after {given} are more than the model can read"
+            warnings.warn(f"{more}, {longest} in all; generation stops there", stacklevel=4)
             config.max_length = longest + 1
         return config
-
-    def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
-        if generation_config.guidance_scale not in (None, 1) and (generation_config.num_beams or 1) > 1:
-            raise ValueError(
-                f"guidance_scale={generation_config.guidance_scale} with num_beams={generation_config.num_beams}: "
-                "transformers keeps the text without the prompt in the order of the first step and mixes the beams up; "
-                "leave one of the two out"
-            )
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
 
     @torch.no_grad()
     def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Tensor | None = None) -> Tensor:
         """Natural log-probability of each token given all before it in its row; rows may be long.
 
         Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 = real token; left out, everything but `pad_token_id` is real.
+            input_ids: (batch, seq), as `attention_mask`, without which everything but `pad_token_id` is real.
             wanted: (batch, seq) bool, the positions to score; all others cost no softmax and get 0.
 
         Returns:

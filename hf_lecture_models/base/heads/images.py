@@ -8,9 +8,9 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import ImageClassifierOutput, MaskedImageModelingOutput, TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
+from hf_lecture_models.base.heads.classification import sequence_classification_loss
 from hf_lecture_models.base.heads.losses import cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
-from hf_lecture_models.base.heads.sequence_classification import sequence_classification_loss
 from hf_lecture_models.layers.execution import at_least_float32
 from hf_lecture_models.layers.patches import patch_sums
 

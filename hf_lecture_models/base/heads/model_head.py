@@ -16,17 +16,12 @@ from hf_lecture_models.io.compat import with_past_key_values
 class ModelHead:
     """The base of all heads: a base model, `model`, and layers that read its outputs.
 
-    A model is declared by its head, the pre-trained base class of its architecture, and its base model:
-
-        class XForTokenClassification(TokenClassificationHead, XPreTrainedModel):
-            base_model_class = XModel
-
-    The head then builds everything: the base model, and its own layers in `add_layers`, which an architecture overrides
-    where it has others. A class that defines `__init__` builds all of it there, and calls `post_init()` at the end.
+    `class XForTokenClassification(TokenClassificationHead, XPreTrainedModel)` with `base_model_class = XModel` is a
+    model: the head builds the base model, and its own layers in `add_layers`, which an architecture overrides where it
+    has others. A class that defines `__init__` builds all of it there, and calls `post_init()` at the end.
 
     `forward` passes keyword arguments that the head does not know on to the base model, which refuses those that it
-    does not know either. Its signature lists them all (`position_ids`, `token_type_ids`, ...), because `generate()`,
-    `Trainer` and pipelines read it. In all heads that take them,
+    does not know either. Its signature lists them all, because `generate()`, `Trainer` and pipelines read it. In heads,
 
     - `input_ids` are (batch, seq), and `attention_mask` (batch, seq) is 1 at real tokens;
     - `num_items_in_batch` is the number of labels of the whole training step that are not -100; the loss is then the
@@ -82,9 +77,8 @@ class TextVectorHead(ModelHead):
     auxiliary_loss: Any = None
     """A method `auxiliary_loss(outputs, inputs, counts)` of architectures with a loss beside the head's, or None.
 
-    It is given what `read_texts` returned for `inputs`, and how often each text counts, (batch,), which is as often as
-    its labels do. It returns a scalar, the sum of each text's mean loss times its count, or None. So the loss with it
-    is still a mean over labels, however a training step is cut into micro-batches.
+    It is given what `read_texts` returned for `inputs`, and how many labels of each text count, (batch,). It returns a
+    scalar, the sum of each text's mean loss times its count, or None; so the loss is still a mean over labels.
     """
 
     def pool(self, outputs: Any, attention_mask: Tensor | None) -> Tensor:

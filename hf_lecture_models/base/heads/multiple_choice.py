@@ -43,9 +43,6 @@ class MultipleChoiceHead(TextVectorHead):
 
         Returns:
             `loss` and `logits` (batch, choices). The first axis of `hidden_states` and `attentions` is batch * choices.
-
-        Raises:
-            ValueError: inputs without the axis of choices, labels of another shape, or outside the choices.
         """
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         flat = {name: _flat(name, value) for name, value in inputs.items()}

@@ -31,17 +31,9 @@ class NextSentenceHead(TextVectorHead):
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> NextSentencePredictorOutput:
-        """Classify pairs of texts.
+        """Return `loss` and `logits` (batch, 2) of pairs of texts, which `token_type_ids` tell apart.
 
-        Args:
-            input_ids: (batch, seq), both texts of a pair; `token_type_ids` tell them apart.
-            labels: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not counted.
-
-        Returns:
-            `loss` and `logits` (batch, 2).
-
-        Raises:
-            ValueError: labels of another shape, or that are neither 0 nor 1.
+        `labels` (batch,) are 0 where the second text follows the first, 1 where it does not; -100 is not counted.
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         logits = self.seq_relationship(self.pool(outputs, attention_mask))
@@ -91,18 +83,12 @@ class PreTrainingHead(MaskedLMHead, TextVectorHead):
         """Predict the token at each position, and classify the pairs.
 
         Args:
-            input_ids: (batch, seq), both texts of a pair, with masked tokens.
-            labels: (batch, seq), the tokens that were there; -100 where none is to be predicted.
-            next_sentence_label: (batch,), 0 where the second text follows the first, 1 where it does not; -100 is not
-                counted.
-            logits_to_keep: see `MaskedLMHead`, for `prediction_logits`.
+            labels, logits_to_keep: those of `MaskedLMHead`.
+            next_sentence_label: the labels of `NextSentenceHead`.
 
         Returns:
             `loss` (the sum of the means whose labels are given), `prediction_logits` (batch, positions kept,
             vocab_size; None where none are), and `seq_relationship_logits` (batch, 2).
-
-        Raises:
-            ValueError: labels of another shape, or that name no token or class.
         """
         outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         words, loss = self.predict_words(outputs.last_hidden_state, labels, logits_to_keep)

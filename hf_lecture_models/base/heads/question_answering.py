@@ -37,15 +37,11 @@ class QuestionAnsweringHead(ModelHead):
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> QuestionAnsweringModelOutput:
-        """Score each position as the first and as the last token of the answer.
+        """Return `loss`, and each position's score as the first and as the last token of the answer, (batch, seq).
 
         Args:
-            input_ids: (batch, seq), question and text.
             start_positions, end_positions: (batch,), see `question_answering_loss`; both or neither.
             num_items_in_batch: the number of examples, not of their labels.
-
-        Returns:
-            `loss`, `start_logits` and `end_logits` (batch, seq).
 
         Raises:
             ValueError: one of the positions without the other, of another shape, or negative but not -100.
@@ -76,11 +72,7 @@ def question_answering_loss(
     >>> question_answering_loss(uniform, torch.tensor([[1, 2]]))  # ln 4
     tensor(1.3863)
 
-    Args:
-        logits: (batch, seq, 2), for start and end.
-        positions: (batch, 2), integers.
-        attention_mask: (batch, seq), 1 = real token; None where all are.
-        num_items_in_batch: see `mean_over_items`; what counts is an example.
+    `logits` are (batch, seq, 2), for start and end, and `positions` (batch, 2) integers.
     """
     seq = logits.shape[1]
     real = torch.ones(logits.shape[:2], dtype=torch.bool) if attention_mask is None else attention_mask.bool()

@@ -13,15 +13,15 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
+from hf_lecture_models.base.generation import GeneratesTokens
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross_entropy, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
-from hf_lecture_models.layers.execution import is_traced
+from hf_lecture_models.layers.execution import has_own_loss, is_traced
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
-from hf_lecture_models.layers.word_scores import has_own_loss
 
 
-class Seq2SeqLMHead(ModelHead):
+class Seq2SeqLMHead(GeneratesTokens, ModelHead):
     """P(y_t | source, y_1 ... y_{t-1}) = softmax(lm_head(last hidden state of the decoder at t)).
 
     A model with this head has `GenerationMixin` as its last base class. With `tie_word_embeddings`, the matrix of

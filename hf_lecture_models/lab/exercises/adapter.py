@@ -19,7 +19,7 @@ from transformers import GenerationConfig
 
 from hf_lecture_models.lab.studies.backpropagation_through_time import backpropagate_through_time
 from hf_lecture_models.layers.attention import AttentionKernel
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention
+from hf_lecture_models.layers.bidirectional_attention import bidirectional_attention
 from hf_lecture_models.layers.linear_attention import LinearAttention, chunk_sums
 from hf_lecture_models.layers.recurrent_cells import ElmanCell, LstmCell
 from hf_lecture_models.layers.relative_attention import Distances, RelativeSelfAttention

@@ -45,7 +45,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead
 from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.activations import ACTIVATIONS

@@ -5,7 +5,7 @@ Queries, keys and values are matrices of their own there, and one below the othe
 checkpoints call their parameters `gamma` and `beta`.
 """
 
-from hf_lecture_models.io.compat import WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import WeightConverter, WeightRenaming
 from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {

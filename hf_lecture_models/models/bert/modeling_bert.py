@@ -40,16 +40,17 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import TextEncoderPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_models import TextInputs
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.pretraining import NextSentenceHead, PreTrainingHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.text_encoder import TextEncoderPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, BidirectionalSelfAttention
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.bidirectional_attention import BidirectionalSelfAttention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.text_pairs import first_token, type_vectors
 from hf_lecture_models.models.bert.configuration_bert import LectureBertConfig

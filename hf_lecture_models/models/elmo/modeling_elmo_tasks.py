@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 from hf_lecture_models.layers.character_cnn import CharacterCnn
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.layer_mix import SoftmaxLayerMix

@@ -5,7 +5,7 @@ Their linear maps are stored transposed (input width × output width). The fused
 as ours does.
 """
 
-from hf_lecture_models.io.compat import Transpose, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import Transpose, WeightConverter, WeightRenaming
 from hf_lecture_models.io.official_weights import weight_conversions
 
 _LINEAR = {

@@ -46,15 +46,17 @@ from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_models import TextInputs
 from hf_lecture_models.base.configuration import OUTPUT_LAYER_TP_PLAN
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead, gather_predicting_states
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.model_head import TextVectorHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.text_decoder import CausalPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention
 from hf_lecture_models.layers.inputs import padding_mask, real_token_mask, token_ids
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.position_wise import PositionWise

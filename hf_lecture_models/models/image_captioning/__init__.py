@@ -5,7 +5,7 @@ from transformers import AutoImageProcessor, AutoModel, AutoModelForImageTextToT
 from transformers.utils import is_vision_available
 
 from hf_lecture_models.base.image_texts import ImageTextProcessor
-from hf_lecture_models.io.compat import AutoVideoProcessor
+from hf_lecture_models.io.compat_files import AutoVideoProcessor
 from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import expose, register
 from hf_lecture_models.models.image_captioning.configuration_image_captioning import ImageCaptioningConfig

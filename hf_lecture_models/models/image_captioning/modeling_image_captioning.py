@@ -49,7 +49,8 @@ from hf_lecture_models.base.heads.seq2seq_lm import ImageSeq2SeqLMHead
 from hf_lecture_models.base.image_encoder import ImageBlock, ImageEmbeddings, ImageEncoderPreTrainedModel
 from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention
 from hf_lecture_models.layers.cross_attention import CrossAttention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import LearnedPositions

@@ -19,8 +19,8 @@ from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.tables_ngram import (
     from_pretrained,
     from_tables,
-    prepare_cache_for_generation,
     quantise,
+    score_joined,
     tables,
     word_classes,
 )
@@ -34,9 +34,8 @@ NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITI
 NGramConfig.largest_values = LARGEST_VALUES
 for function in (fit, from_arpa, from_kenlm, from_pretrained, from_tables, interpolate):
     setattr(NGramForCausalLM, function.__name__, classmethod(function))
-for method in (quantise, save_arpa, tables, word_classes):
+for method in (quantise, save_arpa, score_joined, tables, word_classes):
     setattr(NGramForCausalLM, method.__name__, method)
-setattr(NGramForCausalLM, "_prepare_cache_for_generation", prepare_cache_for_generation)  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

@@ -3,40 +3,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from hf_lecture_models.base.guards.model import ModelGuards
-from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 _PASSED_TO_ALL = ("output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache")
 
 
-def _at_home(name: str) -> Any:
-    """Return a method that says what is missing; where the package is installed, `__init__.py` replaces it."""
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(
-            f"NGramForCausalLM.{name} needs the package: `pip install hf-lecture-models`, then `import "
-            "hf_lecture_models`; this copy of the model was loaded from a repository's own code"
-        )
-
-    return staticmethod(refuse)
-
-
-class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
+class NGramPreTrainedModel(ModelGuards):
     """A model of count tables: buffers only. It has no layers, vectors or cache, which other models' base class has."""
 
     config: NGramConfig
     config_class = NGramConfig
     base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
-    fit, from_arpa, from_kenlm = map(_at_home, ("fit", "from_arpa", "from_kenlm"))
-    from_tables, interpolate, quantise = map(_at_home, ("from_tables", "interpolate", "quantise"))
-    save_arpa, tables, word_classes = map(_at_home, ("save_arpa", "tables", "word_classes"))
+    # What only the package has; its `__init__.py` sets them.
+    fit: ClassVar[Any]
+    from_arpa: ClassVar[Any]
+    from_kenlm: ClassVar[Any]
+    from_tables: ClassVar[Any]
+    interpolate: ClassVar[Any]
+    quantise: Any
+    save_arpa: Any
+    tables: Any
+    word_classes: Any
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from hf_lecture_models.layers.execution import with_weights
+from hf_lecture_models.layers.inputs import check_token_ids
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
@@ -152,11 +153,18 @@ def from_pretrained(cls: type[NGramForCausalLM], pretrained_model_name_or_path: 
     return loaded
 
 
-def prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
-    """Refuse the name of a cache; transformers would ignore it, but for a line in the log."""
-    if (name := generation_config.cache_implementation) is not None:
-        raise ValueError(
-            f"cache_implementation={name!r} names a cache of keys and values, of which an n-gram model has none; leave "
-            "it out"
-        )
-    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)  # type: ignore[misc]
+@torch.no_grad()
+def score_joined(self: NGramForCausalLM, tokens: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+    """Return what `score` returns for rows that follow each other without padding, (tokens,) float32.
+
+    >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
+    >>> model.score_joined(torch.tensor([0, 1, 2]), torch.tensor([True, False, True])).exp()
+    tensor([1.0000, 0.2500, 1.0000])
+
+    Args:
+        tokens: (tokens,), all real, row after row.
+        starts: (tokens,) bool, True at the first token of each row. Without it at the very first one, the tokens
+            begin within a row, and the first `order - 1` scores lack the context before.
+    """
+    check_token_ids(tokens, self.config.vocab_size)
+    return self.score_rows(tokens, starts)

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead
 from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.execution import is_traced

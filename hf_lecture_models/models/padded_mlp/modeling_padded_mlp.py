@@ -33,7 +33,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead
 from hf_lecture_models.base.word_inputs import WordInputsPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.initial_weights import UniformLinear

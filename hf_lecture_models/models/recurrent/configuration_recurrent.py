@@ -4,7 +4,7 @@
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyConfig
 from hf_lecture_models.base.travelling_guards import LARGEST_WIDTH
 from hf_lecture_models.io.compat import strict
-from hf_lecture_models.layers.pair_vectors import PAIR_WIDTHS
+from hf_lecture_models.layers.text_vectors import PAIR_WIDTHS
 
 
 @strict
@@ -104,18 +104,13 @@ class RecurrentConfig(LargeVocabularyConfig):
     def check_classifier(self) -> None:
         """Raise a ValueError if the last states of both directions are projected together."""
         if self.bidirectional and self.pooling == "last" and self.output_projection_size is not None:
-            raise ValueError(
-                "output_projection_size mixes the two directions, whose last states pooling='last' takes apart: set "
-                "output_projection_size=None, or pooling='mean' or 'max'"
-            )
+            mixes = "output_projection_size mixes the two directions, whose last states pooling='last' takes apart"
+            raise ValueError(f"{mixes}: set output_projection_size=None, or pooling='mean' or 'max'")
 
     def check_reader(self, reader: str, left_to_right: bool = False) -> None:
         """Raise a ValueError if a field is set that `reader`, a class that makes no vector of a text, does not read."""
         if left_to_right and self.bidirectional:
-            raise ValueError(
-                f"{reader} predicts from the left context only: set bidirectional=False (all other recurrent models "
-                "take bidirectional=True)"
-            )
+            raise ValueError(f"{reader} predicts from the left context only: set bidirectional=False")
         for name, unset in (("pooling", "last"), ("pair_combination", None)):
             if getattr(self, name) != unset:
                 raise ValueError(

@@ -68,16 +68,20 @@ from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.base.large_vocabulary import LargeVocabularyLM
 from hf_lecture_models.base.modeling import LayeredPreTrainedModel
 from hf_lecture_models.base.stateful_text import StatefulTextModel
 from hf_lecture_models.layers.inputs import input_vectors
-from hf_lecture_models.layers.pair_vectors import PAIR_COMBINATIONS, check_single_texts, texts_of_pairs
 from hf_lecture_models.layers.recurrent_cache import State
 from hf_lecture_models.layers.recurrent_layer import KERNELS, BidirectionalLayer, RecurrentLayer
-from hf_lecture_models.layers.text_vectors import POOLINGS, real_tokens
+from hf_lecture_models.layers.text_vectors import (
+    PAIR_COMBINATIONS,
+    POOLINGS,
+    check_single_texts,
+    real_tokens,
+    texts_of_pairs,
+)
 from hf_lecture_models.models.recurrent.configuration_recurrent import RecurrentConfig
 
 

@@ -40,11 +40,14 @@ from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from hf_lecture_models.base.attention_models import CausalPreTrainedModel, TextInputs
+from hf_lecture_models.base.attention_models import TextInputs
 from hf_lecture_models.base.configuration import OUTPUT_LAYER_TP_PLAN
 from hf_lecture_models.base.heads.causal_lm import CausalLMHead
+from hf_lecture_models.base.text_decoder import CausalPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import AttentionKernel, CausalSelfAttention
+from hf_lecture_models.layers.attention import AttentionKernel
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention
+from hf_lecture_models.layers.key_positions import key_positions
 from hf_lecture_models.layers.layer_mix import LayerMix
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.layers.positions import (
@@ -141,7 +144,9 @@ class SelfAttentionModel(SelfAttentionPreTrainedModel):
 
     def read(self, text: TextInputs) -> Tensor:
         """LN(I_K), or the mix Σ_u θ_u LN(I_u), of each token: (batch, seq, hidden)."""
-        hidden, bias = self.position_encoding(text.words, text.positions, text.key_positions())
+        hidden, bias = self.position_encoding(
+            text.words, text.positions, key_positions(text.words, text.positions, text.attention_mask, text.cache)
+        )
         hidden = self.dropout(hidden)
         attention = text.attention(hidden, bias)
         states = [hidden]

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from hf_lecture_models.io.compat import ConversionOps, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import ConversionOps, WeightConverter, WeightRenaming
 from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {

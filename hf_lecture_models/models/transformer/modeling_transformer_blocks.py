@@ -13,12 +13,9 @@ from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_lecture_models.layers.activations import ACTIVATIONS
-from hf_lecture_models.layers.attention import (
-    AttentionKernel,
-    BidirectionalSelfAttention,
-    CausalSelfAttention,
-    MultiHeadAttention,
-)
+from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
+from hf_lecture_models.layers.bidirectional_attention import BidirectionalSelfAttention
+from hf_lecture_models.layers.causal_attention import CausalSelfAttention
 from hf_lecture_models.layers.cross_attention import CrossAttention, SourceQueryKeyAttention
 from hf_lecture_models.layers.position_wise import PositionWise
 from hf_lecture_models.models.transformer.configuration_transformer import LectureTransformerConfig

@@ -18,6 +18,7 @@ from hf_lecture_models.base.attention_models import AttentionPreTrainedModel, Te
 from hf_lecture_models.base.attention_stacks import DecoderStack, EncoderStack
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.cross_attention import LengthTransform
+from hf_lecture_models.layers.key_positions import key_positions
 from hf_lecture_models.layers.positions import (
     BidirectionalRelativePositions,
     LearnedPositions,
@@ -86,7 +87,7 @@ class TransformerStack(LectureTransformerPreTrainedModel):
         """√d w + p, (batch, seq, hidden), with dropout; and the b of self-attention, (batch or 1, heads, seq, keys)."""
         keys = text.positions[:, None]
         if text.cache is not None and isinstance(self.position_encoding, RelativePositions):
-            keys = text.key_positions()
+            keys = key_positions(text.words, text.positions, text.attention_mask, text.cache)
         hidden, bias = self.position_encoding(self.word_factor * text.words, text.positions, keys)
         return self.dropout(hidden), bias
 

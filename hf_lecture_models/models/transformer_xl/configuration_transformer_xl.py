@@ -4,8 +4,8 @@
 from typing import Any
 
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.base.large_vocabulary import MOST_CLUSTERS
 from hf_lecture_models.io.compat import strict
+from hf_lecture_models.layers.adaptive_softmax import MOST_CLUSTERS
 
 # Fields of published configurations that say how the weights were drawn, or repeat others.
 _UNUSED = ("adaptive", "init", "init_range", "proj_init_std", "tie_weight")

@@ -4,7 +4,7 @@
 One matrix holds q, k and v. A matrix of the input's or the output's has the number of its cluster of words.
 """
 
-from hf_lecture_models.io.compat import Chunk, WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import Chunk, WeightConverter, WeightRenaming
 from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {

@@ -46,14 +46,14 @@ from hf_lecture_models.base.modeling import model_forward
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.adaptive_embedding import AdaptiveEmbedding, WordProjection
 from hf_lecture_models.layers.attention import AttentionKernel
-from hf_lecture_models.layers.attention_kernels import causal_attention
+from hf_lecture_models.layers.causal_attention import causal_attention
 from hf_lecture_models.layers.inputs import input_vectors, padding_mask
 from hf_lecture_models.layers.position_wise import PositionWise
-from hf_lecture_models.layers.positions import sinusoids
 from hf_lecture_models.layers.projected_softmax import ProjectedSoftmax
 from hf_lecture_models.layers.recurrent_cache import RecurrentCache, carried_states, seen_tokens
 from hf_lecture_models.layers.relative_attention import Distances, RelativeSelfAttention, ScoreBiases
 from hf_lecture_models.layers.segment_memory import SegmentMemory
+from hf_lecture_models.layers.sinusoids import sinusoids
 from hf_lecture_models.layers.word_scores import WordScores
 from hf_lecture_models.models.transformer_xl.configuration_transformer_xl import TransfoXLConfig
 

@@ -10,7 +10,7 @@ from transformers import (
 )
 from transformers.utils import is_vision_available
 
-from hf_lecture_models.io.compat import AutoVideoProcessor
+from hf_lecture_models.io.compat_files import AutoVideoProcessor
 from hf_lecture_models.io.optional_packages import TRANSFORMER_TARGETS
 from hf_lecture_models.io.registration import register
 from hf_lecture_models.models.vit.configuration_vit import LectureViTConfig

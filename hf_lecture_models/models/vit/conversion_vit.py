@@ -6,7 +6,7 @@ version 5 writes too, although its own modules have new ones (`layers.0.attentio
 matrices of their own in both, and one below the other here.
 """
 
-from hf_lecture_models.io.compat import WeightConverter, WeightRenaming
+from hf_lecture_models.io.compat_files import WeightConverter, WeightRenaming
 from hf_lecture_models.io.official_weights import weight_conversions
 
 _NAMES = {

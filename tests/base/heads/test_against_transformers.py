@@ -20,11 +20,10 @@ from transformers import (
     set_seed,
 )
 
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.base.heads.masked_lm import MaskedLMHead
 from hf_lecture_models.base.heads.multiple_choice import MultipleChoiceHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
 
 
 class Around(nn.Module):

@@ -13,8 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.sequence_classification import SequenceClassificationHead
-from hf_lecture_models.base.heads.token_classification import TokenClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
 from tests.model_tests import (

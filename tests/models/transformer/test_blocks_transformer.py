@@ -15,7 +15,8 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from hf_lecture_models import LectureTransformerConfig, LectureTransformerModel
-from hf_lecture_models.layers.attention_kernels import bidirectional_attention, causal_attention
+from hf_lecture_models.layers.bidirectional_attention import bidirectional_attention
+from hf_lecture_models.layers.causal_attention import causal_attention
 from hf_lecture_models.models.transformer.modeling_transformer_blocks import EncoderBlock
 from tests.model_tests import Tensors, perturb
 from tests.models.official_checkpoints import weighted_sum

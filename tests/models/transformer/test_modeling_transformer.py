@@ -20,7 +20,7 @@ from hf_lecture_models import (
     LectureTransformerForConditionalGeneration,
     LectureTransformerModel,
 )
-from hf_lecture_models.layers.attention_kernels import causal_attention
+from hf_lecture_models.layers.causal_attention import causal_attention
 from tests.model_tests import ModelTests, Tensors
 from tests.models.transformer.test_blocks_transformer import SHAPE, embedded, torch_layer, torch_transformer
 from tests.seq2seq_tests import Seq2SeqTests

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Texts to classes, to several classes at once, or to numbers."""
+"""Texts to classes, to several classes at once, or to numbers; and tokens to classes: parts of speech, names."""
 
 import math
 from typing import Any
@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.modeling_outputs import SequenceClassifierOutput, TokenClassifierOutput
 from transformers.utils.generic import can_return_tuple
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED, cross_entropy, mean_over_items, no_tensor
-from hf_lecture_models.base.heads.model_head import TextVectorHead
+from hf_lecture_models.base.heads.model_head import ModelHead, TextVectorHead
 from hf_lecture_models.layers.execution import at_least_float32, is_traced
 
 
@@ -38,14 +38,7 @@ class SequenceClassificationHead(TextVectorHead):
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
-        """Classify texts.
-
-        Args:
-            labels: see `sequence_classification_loss`, also for the errors.
-
-        Returns:
-            `loss` and `logits` (batch, num_labels).
-        """
+        """Return `loss` and `logits` (batch, num_labels); `labels` are those of `sequence_classification_loss`."""
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask, **kwargs}
         outputs, vectors = self.read_texts(inputs)
         logits, loss = self.classifier(self.dropout(vectors)), None
@@ -56,6 +49,36 @@ class SequenceClassificationHead(TextVectorHead):
                 counts = _labels_per_text(logits, labels, problem_type)
                 loss = self.with_auxiliary_loss(loss, outputs, inputs, counts, num_items_in_batch)
         return SequenceClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
+
+
+class TokenClassificationHead(ModelHead):
+    """logits = classifier(dropout(last hidden state of the base model))."""
+
+    dropout: nn.Module
+    classifier: nn.Module
+
+    def add_layers(self, config: Any) -> None:
+        """Build `dropout` and `classifier`."""
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> TokenClassifierOutput:
+        """Return `loss` and `logits` (batch, seq, num_labels).
+
+        `labels` (batch, seq) are classes from 0 to num_labels - 1, or -100 at padding and after a word's first piece.
+        """
+        outputs = self.base_model_outputs(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        logits = self.classifier(self.dropout(outputs.last_hidden_state))
+        loss = None if labels is None else cross_entropy(logits, labels, num_items_in_batch)
+        return TokenClassifierOutput(loss, logits, outputs.get("hidden_states"), outputs.get("attentions"))
 
 
 def sequence_classification_loss(
@@ -73,16 +96,10 @@ def sequence_classification_loss(
     - None: regression with one logit, else the first with labels of integers and the second with others, as
       transformers chooses. The configuration keeps its None, and another call may have labels of another kind.
 
-    >>> logits = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
-    >>> sequence_classification_loss(logits, torch.tensor([0, 1]))
-    tensor(0.2201)
-    >>> sequence_classification_loss(logits, torch.tensor([[1.0, 1.0], [0.0, 1.0]]), "regression")
-    tensor(0.5000)
+    `logits` are (batch, num_labels). A label of -100 is not counted, but for regression, where it is a number.
 
-    Args:
-        logits: (batch, num_labels).
-        labels: as above. One of -100 is not counted, but for regression, where it is a number.
-        num_items_in_batch: see `mean_over_items`; what counts is a label, so that a text may hold num_labels of them.
+    >>> sequence_classification_loss(torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
+    tensor(0.2201)
 
     Raises:
         ValueError: labels that are not a tensor, of another shape or type, or outside the values above.

@@ -18,7 +18,7 @@ from hf_lecture_models import (
     UnigramTokenizer,
     WordTokenizer,
 )
-from hf_lecture_models.base.stop_strings import StopStrings
+from hf_lecture_models.base.generation import StopStrings
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*discounts")
 
