@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -14,6 +14,16 @@ from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 _PASSED_TO_ALL = ("output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache")
 
 
+def _in_package(name: str) -> Any:
+    """Return a method that says what is missing; `__init__.py` of the package replaces it."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        how = "`pip install hf-lecture-models`, then `import hf_lecture_models`"
+        raise RuntimeError(f"NGramForCausalLM.{name} needs the package: {how}; this is a published copy of the model")
+
+    return staticmethod(refuse)
+
+
 class NGramPreTrainedModel(ModelGuards):
     """A model of count tables: buffers only. It has no layers, vectors or cache, which other models' base class has."""
 
@@ -21,16 +31,9 @@ class NGramPreTrainedModel(ModelGuards):
     config_class = NGramConfig
     base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
-    # What only the package has; its `__init__.py` sets them.
-    fit: ClassVar[Any]
-    from_arpa: ClassVar[Any]
-    from_kenlm: ClassVar[Any]
-    from_tables: ClassVar[Any]
-    interpolate: ClassVar[Any]
-    quantise: Any
-    save_arpa: Any
-    tables: Any
-    word_classes: Any
+    fit, from_arpa, from_kenlm = map(_in_package, ("fit", "from_arpa", "from_kenlm"))
+    from_tables, interpolate, quantise = map(_in_package, ("from_tables", "interpolate", "quantise"))
+    save_arpa, tables, word_classes = map(_in_package, ("save_arpa", "tables", "word_classes"))
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
