@@ -26,7 +26,7 @@ LIMITS = {
     "lecture_image_captioning": (48, 5_100),
     "lecture_joint_gaussian": (16, 1_900),
     "lecture_layer_per_input": (18, 1_850),
-    "lecture_ngram": (18, 2_600),
+    "lecture_ngram": (16, 1_950),
     "lecture_padded_mlp": (16, 1_700),
     "lecture_recurrent": (22, 2_750),
     "lecture_recurrent_seq2seq": (34, 3_950),

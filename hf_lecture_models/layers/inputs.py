@@ -11,9 +11,10 @@ from hf_lecture_models.layers.execution import is_traced
 
 
 def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_ids") -> Tensor:
-    """Return `input_ids` (batch, seq), of any integer type, as int64; a ValueError calls them `name`.
+    """Return `input_ids` (batch, seq), of any integer type, as int64; errors call them `name`.
 
-    Without `allow_empty`, each row needs a token.
+    Raises:
+        ValueError: they are no such tensor, or hold no rows or, unless `allow_empty`, rows without tokens.
 
     >>> token_ids(torch.tensor([[3, 1]], dtype=torch.uint8))
     tensor([[3, 1]])
@@ -29,17 +30,14 @@ def token_ids(input_ids: Tensor, allow_empty: bool = False, name: str = "input_i
 def check_integers(ids: Tensor, shape: str, name: str) -> None:
     """Raise a ValueError where `ids` is not a tensor of integers; it calls them `name`, of the needed `shape`."""
     if not isinstance(ids, Tensor):
-        call = "inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)"
-        raise ValueError(f"{name} is a {type(ids).__name__}, but a tensor {shape} is needed: {call}")
+        found = f"{name} is a {type(ids).__name__}, but a tensor {shape} is needed"
+        raise ValueError(f"{found}: inputs = tokenizer(texts, padding=True, return_tensors='pt'), then model(**inputs)")
     if ids.is_floating_point() or ids.dtype == torch.bool:
         raise ValueError(f"{name} are of type {ids.dtype}; ids are integers: give {name}.long()")
 
 
 def check_token_ids(input_ids: Tensor, vocab_size: int, name: str = "input_ids") -> None:
-    """Raise a ValueError that names an id outside of 0 to `vocab_size` - 1; not while tracing.
-
-    On a GPU the check waits for it; a look-up of vectors stops there by itself ("device-side assert").
-    """
+    """Raise a ValueError for an id outside of 0 to `vocab_size` - 1; not while tracing, which cannot read values."""
     if (found := out_of_range(input_ids, vocab_size)) is not None:
         raise ValueError(
             f"{name} hold {found}; the model has the tokens 0 to {vocab_size - 1} "
@@ -60,7 +58,7 @@ def out_of_range(indices: Tensor, size: int) -> int | None:
 
 
 def look_up(embed_tokens: nn.Module, ids: Tensor, name: str = "input_ids") -> Tensor:
-    """(batch, seq, size): the vectors of `ids` (batch, seq); on the CPU, an id without one is a ValueError."""
+    """(batch, seq, size): the vectors of `ids` (batch, seq); on the CPU, an id that has none is a ValueError."""
     try:
         return embed_tokens(ids)
     except IndexError:
@@ -74,7 +72,8 @@ def input_vectors(
 ) -> Tensor:
     """Return the vectors (batch, seq, size) of `input_ids` (batch, seq), or `inputs_embeds` in their place.
 
-    A ValueError names the arguments with `prefix` ("decoder_") in front: exactly one of them is needed.
+    Raises:
+        ValueError: neither or both are given, or they are wrong; it calls them with `prefix` ("decoder_") in front.
 
     >>> input_vectors(nn.Embedding(9, 4), torch.tensor([[3, 1]]), None).shape
     torch.Size([1, 2, 4])
@@ -101,10 +100,9 @@ def real_token_mask(input_ids: Tensor, attention_mask: Tensor | None, pad_token_
     """(batch, seq) bool, True for real tokens: the mask where one is given, else all ids but `pad_token_id`."""
     ids = token_ids(input_ids, allow_empty=True)
     if attention_mask is not None:
-        if (given := attention_mask.shape) != ids.shape:
-            raise ValueError(
-                f"attention_mask has shape {tuple(given)}; that of input_ids, {tuple(ids.shape)}, is needed"
-            )
+        if attention_mask.shape != ids.shape:
+            given, needed = tuple(attention_mask.shape), tuple(ids.shape)
+            raise ValueError(f"attention_mask has shape {given}; that of input_ids, {needed}, is needed")
         return attention_mask.bool()
     return torch.ones_like(ids, dtype=torch.bool) if pad_token_id is None else ids != pad_token_id
 
@@ -132,8 +130,10 @@ def padding_mask(attention_mask: Tensor | None, hidden: Tensor, seen: int | None
 
     Args:
         attention_mask: (batch, seq), or (batch, seen + seq), which also covers the tokens of a state.
-        hidden: (batch, seq, size).
-        seen: how many tokens the state has read; None where the length of the mask was checked before.
+        seen: how many these are; None where the length of the mask was checked before.
+
+    Raises:
+        ValueError: a mask of another shape than `hidden` (batch, seq, size) needs.
     """
     if attention_mask is None:
         return None

@@ -44,19 +44,21 @@ class NGramTrie(nn.Module):
         for n, size in enumerate(sizes, 1):
             if n > 1:
                 self.register_buffer(f"keys_{n}", torch.arange(size))
-            self._begin("probs", n, uniform if n == 1 else uniform[torch.arange(size) % vocab_size])
+            self.register_buffer(f"log10_probs_{n}", uniform if n == 1 else uniform[torch.arange(size) % vocab_size])
             if n < self.order:
-                self._begin("backoffs", n, torch.zeros(size, dtype=torch.float32))
+                self.register_buffer(f"log10_backoffs_{n}", torch.zeros(size, dtype=torch.float32))
+        if bits is not None:
+            self._begin_bins(bits)
 
-    def _begin(self, name: str, n: int, values: Tensor) -> None:
-        """Store the logarithms of a new trie: one finite number, at most 0, and perhaps -inf, in two bins."""
-        if self.bits is not None and n > 1:
-            never = values == -math.inf
-            self.register_buffer(f"{name}_codes_{n}", never.to(CODE_TYPES[self.bits]))
-            finite = values.masked_fill(never, 0).min() if len(values) else 0
-            values = torch.full((2**self.bits,), -math.inf)
-            values[0] = finite
-        self.register_buffer(f"log10_{name}_{n}", values)
+    def _begin_bins(self, bits: int) -> None:
+        """Put each table of a new trie, which holds one finite number, at most 0, and perhaps -inf, into two bins."""
+        orders = range(2, self.order + 1)
+        for name in [*(f"probs_{n}" for n in orders), *(f"backoffs_{n}" for n in orders[:-1])]:
+            values = self.get_buffer(f"log10_{name}")
+            never, centres = values == -math.inf, torch.full((2**bits,), -math.inf)
+            centres[0] = values.masked_fill(never, 0).min() if len(values) else 0
+            self.register_buffer(f"log10_{name}", centres)
+            self.register_buffer(name.replace("_", "_codes_"), never.to(CODE_TYPES[bits]))
 
     def draw_weights(self) -> None:
         """Become uniform, as a new trie is."""

@@ -67,6 +67,8 @@ class TextBounds:
         >>> [TextBounds().strip(text) for text in ("<s> the cat </s>", "<s> the cat")]
         ['the cat', '<s> the cat']
         """
+        if not self.may_be_in(text):
+            return text
         is_begun, inside, is_ended = self.split(text)
         return inside if is_begun and is_ended else text
 
@@ -90,16 +92,9 @@ def plain_texts(texts: Any, tokenizer: Any = None, where: Where | None = None) -
     >>> list(plain_texts(["<s> the cat </s>", "<s> a dog </s> <pad>"]))
     ['the cat', 'a dog']
 
-    Marks are bounds where every text has them; blank texts need none. `SplitTexts` are returned as they are.
-
-    Args:
-        texts: an iterable of str.
-        tokenizer: the one that will read the texts; None: not known yet.
-        where: names a text in messages.
-
-    Raises:
-        ValueError: while the texts are read: some texts have a mark and others do not; or a mark is inside a text
-            and the tokenizer has no token for it but the unknown one.
+    Marks are bounds where every text has them; blank texts need none. `SplitTexts` are returned as they are. While the
+    texts are read, a ValueError names, by `where`, one that lacks a mark which others have, or has one inside that is
+    unknown to the tokenizer (None: any).
     """
     if _is_split(texts):
         _refuse_split_marks(texts, tokenizer)

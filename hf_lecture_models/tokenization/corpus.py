@@ -57,8 +57,7 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
 
     Raises:
         TypeError: `texts` is one str or holds something that is not a str.
-        ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word that has no id; or the tokenizer gives
-            each word a row of ids, as `ElmoTokenizer` does.
+        ValueError: a text holds a lone surrogate, or (`UnknownWordError`) a word without an id; or ids are rows.
     """
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for chunk_ids, chunk_lengths in _encode_chunks(tokenizer, texts, progress, desc):
@@ -70,14 +69,11 @@ def encode_corpus(tokenizer: Any, texts: Iterable[str], progress: bool = True, d
 def encode_training_texts(
     tokenizer: Any, texts: Iterable[str], progress: bool = True, desc: str = "encoding"
 ) -> EncodedCorpus:
-    """Encode texts to train on as `encode_corpus` does, without `<s>` and `</s>` around each of them.
+    """Encode texts to train on as `encode_corpus` does, without `<s>` and `</s>` around each of them (`plain_texts`).
 
     >>> from hf_lecture_models import WordTokenizer
     >>> encode_training_texts(WordTokenizer.from_words(["the", "cat"]), ["<s> the cat </s>"])
     EncodedCorpus(ids=array([1, 2], dtype=int32), lengths=array([2]))
-
-    Raises:
-        TypeError, ValueError: as `encode_corpus`; or `plain_texts`, which describes the marks.
     """
     return encode_corpus(tokenizer, plain_texts(texts, tokenizer), progress, desc)
 
@@ -171,7 +167,6 @@ def _bounded_lines(packed: BinaryIO, source: str | os.PathLike[str]) -> Iterator
 def _encode_chunks(
     tokenizer: Any, texts: Iterable[str], progress: bool, desc: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    # The tokenizers of this package encode a list of texts, unless their pipeline was changed.
     is_own = hasattr(tokenizer, "encode_texts") and tokenizer.is_unmodified()
     if is_own and hasattr(tokenizer, "has_one_token_per_word"):
         for index in index_chunks(texts, progress, desc, CHUNK_CHARACTERS):

@@ -169,10 +169,7 @@ def chunk_texts(
 ) -> Iterator[list[str]]:
     """Yield `texts` in lists of about `characters` characters, so that a streamed corpus needs bounded memory.
 
-    With `progress`, a bar counts the texts on a terminal.
-
-    Raises:
-        TypeError: `texts` is one str, is not iterable, or holds something that is not a str.
+    With `progress`, a bar counts the texts on a terminal. A TypeError says that `texts` is no iterable of str alone.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
@@ -229,12 +226,7 @@ class SplitTexts:
 def index_chunks(
     texts: Iterable[str], progress: bool = False, desc: str | None = None, characters: int = CHUNK_CHARACTERS
 ) -> Iterator[WordIndex]:
-    """Return the words of `texts`, chunk by chunk; `SplitTexts` are split once.
-
-    Raises:
-        TypeError: see `chunk_texts`.
-        ValueError: a text holds a lone surrogate.
-    """
+    """Return the words of `texts`, chunk by chunk; `SplitTexts` are split once. Errors are those of both."""
     if isinstance(texts, SplitTexts):
         return iter(texts.indices(progress, desc, characters))
     return map(index_words, chunk_texts(texts, progress, desc, characters))

@@ -25,11 +25,7 @@ Texts = Iterable[str] | Path
 
 
 def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
-    """Return a configuration with the tokenizer's vocabulary size and token ids.
-
-    Raises:
-        ValueError: the tokenizer marks no beginning or end of text, or a field has an impossible value.
-    """
+    """Return a configuration with the tokenizer's vocabulary size and token ids; a ValueError where it lacks one."""
     for name in ("bos_token", "eos_token"):
         if getattr(tokenizer, f"{name}_id", None) is None:
             raise ValueError(f"the tokenizer has no {name}_id; set its {name}, which marks where texts begin or end")
@@ -52,15 +48,9 @@ def estimate(
     held_out: tuple[np.ndarray, np.ndarray] | None = None,
     progress: bool = False,
 ) -> NGramTables:
-    """Estimate the tables of n-grams of words; estimated values are written into `config`.
+    """Estimate the tables of n-grams of words; what is estimated beside them is written into `config`.
 
-    Args:
-        ids: (tokens,) integers, text after text, without special tokens.
-        lengths: (texts,) number of tokens in each text.
-        held_out: ids and lengths of held-out texts, for Jelinek-Mercer.
-
-    Raises:
-        ValueError: as `make_stream`; no text has an n-gram of the order, or held-out texts are missing.
+    The texts are as `make_stream` takes them; `held_out` has such ids and lengths too, for Jelinek-Mercer.
     """
     check_smoothing(config, held_out)
     stream = make_stream(ids, lengths, config)

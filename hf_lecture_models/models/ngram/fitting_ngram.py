@@ -49,8 +49,7 @@ def fit(
     [8, 6]
 
     Args:
-        texts: any iterable of str, or the path of a file with one text per line (blank lines are texts; `.gz` too).
-            `<s>` and `</s>` around every text are its bounds (`tokenization/bounds.py`).
+        texts: any iterable of str, or the path of a file with one text per line (`.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text.
         order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
@@ -58,30 +57,18 @@ def fit(
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
-        ValueError: an argument is wrong or missing, no text has `order` words, no ends are marked, or marks are mixed.
-        OSError, ImportError: a file cannot be read; out of core, the disk is full, or the engine is not installed.
+        ValueError, OSError, ImportError: an argument is wrong, a file cannot be read, or an engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     check_smoothing(config, held_out)
-    out_of_core = memory is not None and fit_within(memory, cls, texts, tokenizer, config, classes, progress)
-    model = out_of_core or _fit_in_memory(cls, texts, tokenizer, config, held_out, classes, progress)
+    model = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    if model is None:
+        known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
+        other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
+        model = fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)
     model.own_tokenizer = tokenizer
     return model
-
-
-def _fit_in_memory(
-    cls: type[NGramForCausalLM],
-    texts: Texts,
-    tokenizer: Any,
-    config: NGramConfig,
-    held_out: Texts | None,
-    classes: int | Path | None,
-    progress: bool,
-) -> NGramForCausalLM:
-    known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-    other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-    return fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)
 
 
 def fit_ids(
@@ -93,15 +80,7 @@ def fit_ids(
     progress: bool = False,
     model_class: type[NGramForCausalLM] = NGramForCausalLM,
 ) -> NGramForCausalLM:
-    """Estimate an n-gram model from token ids; estimated values are written into `config`.
-
-    Args:
-        ids, lengths, held_out: as `estimate` takes them.
-        classes: as `fit`, or the classes themselves.
-
-    Raises:
-        ValueError: as `fit`.
-    """
+    """Estimate an n-gram model from token ids, as `estimate` takes them; `classes` are as for `fit`, or themselves."""
     if classes is None:
         return model_class.from_tables(estimate(ids, lengths, config, held_out, progress), config)
     check_smoothing(config, held_out)

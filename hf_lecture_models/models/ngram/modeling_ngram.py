@@ -79,9 +79,9 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
     """
 
     def __init__(self, config: NGramConfig) -> None:
-        if getattr(config, "gradient_checkpointing", False):
-            raise ValueError("an n-gram model has no gradients; leave gradient_checkpointing out of its configuration")
         super().__init__(config)
+        if getattr(config, "gradient_checkpointing", False):
+            self.check_recomputes()
         self.loss_type: Any = None  # else transformers' Trainer takes it from the name of the class
         self.trie = new_trie(config)
         self.post_init()
@@ -160,25 +160,11 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
         at = where_true(real.flatten())
         words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
         scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
-        return scores.index_copy_(0, at, self._score_rows(words, starts)).view_as(input_ids)
+        return scores.index_copy_(0, at, self.score_rows(words, starts)).view_as(input_ids)
 
     @torch.no_grad()
-    def score_joined(self, tokens: Tensor, starts: Tensor) -> Tensor:
-        """Return what `score` returns for rows that follow each other without padding, (tokens,) float32.
-
-        >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
-        >>> model.score_joined(torch.tensor([0, 1, 2]), torch.tensor([True, False, True])).exp()
-        tensor([1.0000, 0.2500, 1.0000])
-
-        Args:
-            tokens: (tokens,), all real, row after row.
-            starts: (tokens,) bool, True at the first token of each row. Without it at the very first one, the tokens
-                begin within a row, and the first `order - 1` scores lack the context before.
-        """
-        check_token_ids(tokens, self.config.vocab_size)
-        return self._score_rows(tokens, starts)
-
-    def _score_rows(self, words: Tensor, starts: Tensor) -> Tensor:
+    def score_rows(self, words: Tensor, starts: Tensor) -> Tensor:
+        """Return what `score` returns for rows that follow each other without padding, (tokens,) float32."""
         config = self.config
         log_probs, lengths = self.trie.score(words, starts)
         if not config.is_distribution:

@@ -8,35 +8,32 @@ from typing import Any
 import torch
 
 from hf_lecture_models.base.guards.model import ModelGuards
-from hf_lecture_models.base.stop_strings import StopStringsMixin
 from hf_lecture_models.io.compat import CACHE
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 
 _PASSED_TO_ALL = ("output_attentions", "output_hidden_states", "return_dict", "tokenizer", "use_cache")
 
 
-def _at_home(name: str) -> Any:
-    """Return a method that says what is missing; where the package is installed, `__init__.py` replaces it."""
+def _in_package(name: str) -> Any:
+    """Return a method that says what is missing; `__init__.py` of the package replaces it."""
 
     def refuse(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(
-            f"NGramForCausalLM.{name} needs the package: `pip install hf-lecture-models`, then `import "
-            "hf_lecture_models`; this copy of the model was loaded from a repository's own code"
-        )
+        how = "`pip install hf-lecture-models`, then `import hf_lecture_models`"
+        raise RuntimeError(f"NGramForCausalLM.{name} needs the package: {how}; this is a published copy of the model")
 
     return staticmethod(refuse)
 
 
-class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
+class NGramPreTrainedModel(ModelGuards):
     """A model of count tables: buffers only. It has no layers, vectors or cache, which other models' base class has."""
 
     config: NGramConfig
     config_class = NGramConfig
     base_model_prefix = "ngram"
     trie: Any  # NGramTrie, ClassNGramTrie, HashedNGrams or NGramMixture
-    fit, from_arpa, from_kenlm = map(_at_home, ("fit", "from_arpa", "from_kenlm"))
-    from_tables, interpolate, quantise = map(_at_home, ("from_tables", "interpolate", "quantise"))
-    save_arpa, tables, word_classes = map(_at_home, ("save_arpa", "tables", "word_classes"))
+    fit, from_arpa, from_kenlm = map(_in_package, ("fit", "from_arpa", "from_kenlm"))
+    from_tables, interpolate, quantise = map(_in_package, ("from_tables", "interpolate", "quantise"))
+    save_arpa, tables, word_classes = map(_in_package, ("save_arpa", "tables", "word_classes"))
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
@@ -84,7 +81,7 @@ class NGramPreTrainedModel(StopStringsMixin, ModelGuards):
             # Columns from the end until every row has its order-1 real words.
             keep = int((attention_mask.flip(1).cumsum(1) < keep).any(0).sum()) + 1
             attention_mask = attention_mask[:, -keep:]
-        inputs = super().prepare_inputs_for_generation
+        inputs = super().prepare_inputs_for_generation  # type: ignore[misc]
         return inputs(input_ids[:, -keep:], None, attention_mask=attention_mask, **kwargs)
 
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
 import torch
 
 from hf_lecture_models.layers.execution import with_weights
+from hf_lecture_models.layers.inputs import check_token_ids
 from hf_lecture_models.layers.ngram_classes import ClassNGramTrie
 from hf_lecture_models.layers.ngram_hashed import HashedNGrams
 from hf_lecture_models.layers.ngram_mixture import NGramMixture
@@ -28,8 +28,7 @@ def from_tables(
 ) -> NGramForCausalLM:
     """Return a model with these tables, over words or over `classes`; their sizes are written into `config`.
 
-    Raises:
-        ValueError: the tables are damaged, or do not fit the configuration.
+    A ValueError says that they are damaged, or do not fit the configuration.
     """
     tables.check()
     words = tables.vocab_size if classes is None else len(classes.check().class_of)
@@ -48,25 +47,22 @@ def from_tables(
 
 def load_tables(trie: NGramTrie, tables: NGramTables, classes: WordClasses | None = None) -> None:
     """Take arrays as the buffers of a trie, on the CPU, without a copy but where they are quantised."""
-
-    def load(name: str, values: np.ndarray) -> None:
-        trie.register_buffer(name, torch.from_numpy(values))
-
-    for n, keys in enumerate(tables.keys, 2):
-        load(f"keys_{n}", keys)
-    for name, arrays in (("probs", tables.log10_probs), ("backoffs", tables.log10_backoffs)):
-        for n, values in enumerate(arrays, 1):
-            if trie.bits is None or n == 1:
-                load(f"log10_{name}_{n}", values)
-            else:
-                centres, codes = put_into_bins(torch.from_numpy(values), trie.bits)
-                trie.register_buffer(f"log10_{name}_{n}", centres)
-                trie.register_buffer(f"{name}_codes_{n}", codes)
+    arrays = {f"keys_{n}": keys for n, keys in enumerate(tables.keys, 2)}
+    arrays |= {f"log10_probs_{n}": values for n, values in enumerate(tables.log10_probs, 1)}
+    arrays |= {f"log10_backoffs_{n}": values for n, values in enumerate(tables.log10_backoffs, 1)}
     if isinstance(tables, HashedNGramTables):
-        load("hash_numbers", tables.hash_numbers)
+        arrays["hash_numbers"] = tables.hash_numbers
     if classes is not None:
-        load("class_of", classes.class_of)
-        load("log10_probs_in_class", classes.log10_probs)
+        arrays |= {"class_of": classes.class_of, "log10_probs_in_class": classes.log10_probs}
+    for name, array in arrays.items():
+        trie.register_buffer(name, torch.from_numpy(array))
+    if (bits := trie.bits) is None:
+        return
+    for n in range(2, trie.order + 1):
+        for name in ("probs", "backoffs")[: 2 if n < trie.order else 1]:
+            values, codes = put_into_bins(trie.get_buffer(f"log10_{name}_{n}"), bits)
+            trie.register_buffer(f"log10_{name}_{n}", values)
+            trie.register_buffer(f"{name}_codes_{n}", codes)
 
 
 def tables(self: NGramForCausalLM) -> NGramTables:
@@ -167,3 +163,20 @@ def _prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any
             "it out"
         )
     super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)
+
+
+@torch.no_grad()
+def score_joined(self: NGramForCausalLM, tokens: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+    """Return what `score` returns for rows that follow each other without padding, (tokens,) float32.
+
+    >>> model = NGramForCausalLM(NGramConfig(vocab_size=4, order=2))
+    >>> model.score_joined(torch.tensor([0, 1, 2]), torch.tensor([True, False, True])).exp()
+    tensor([1.0000, 0.2500, 1.0000])
+
+    Args:
+        tokens: (tokens,), all real, row after row.
+        starts: (tokens,) bool, True at the first token of each row. Without it at the very first one, the tokens
+            begin within a row, and the first `order - 1` scores lack the context before.
+    """
+    check_token_ids(tokens, self.config.vocab_size)
+    return self.score_rows(tokens, starts)
