@@ -60,7 +60,7 @@ class StopStrings(StoppingCriteria):
 
 
 class GeneratesTokens:
-    """What `generate()` does with a model of this package; it stands before `GenerationMixin`."""
+    """Rules of `generate()` for models of this package; put it before `GenerationMixin`."""
 
     longest_input: int | None
 
