@@ -25,6 +25,7 @@ from hf_lecture_models import (
     SelfAttentionConfig,
     SelfAttentionForCausalLM,
 )
+from hf_lecture_models.io.compat import cache_of
 from hf_lecture_models.layers.attention_kernels import eager_attention
 
 SIZES: dict[str, Any] = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -179,3 +180,20 @@ def test_a_function_without_a_mask_function_reads_no_padding(
         model(**inputs)
     AttentionMaskInterface.register(unmasked, sdpa_mask)
     assert_close(model(**inputs).logits, expected, rtol=0, atol=1e-6)
+
+
+@torch.no_grad()
+def test_a_function_without_a_mask_function_generates(unmasked: str) -> None:
+    """One token at a time after an unpadded text; a static cache, whose end is empty, needs a mask."""
+    model, inputs = gpt1()
+    options: dict[str, Any] = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    expected = model.eval().generate(**inputs, **options)
+    model.set_attn_implementation(unmasked)
+    assert model.generate(**inputs, attention_mask=torch.ones(1, 4), **options).tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="no mask function, and this call needs a mask: for padding"):
+        model.generate(**LEFT, **options)
+    with pytest.raises(ValueError, match="no mask function"):
+        model.generate(**inputs, cache_implementation="static", **options)
+    first = model(IDS[:, :2], use_cache=True)
+    with pytest.raises(ValueError, match="several tokens after cached ones"):
+        model(IDS[:, 2:], past_key_values=cache_of(first))

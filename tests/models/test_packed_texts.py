@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import DataCollatorWithFlattening, DynamicCache, StaticCache
+from transformers import DataCollatorWithFlattening, DynamicCache, GPT2Config, GPT2LMHeadModel, StaticCache
 
 from hf_lecture_models import NGramConfig, NGramForCausalLM
 from tests.interop.small_models import small_model, small_tokenizer
@@ -130,6 +130,19 @@ def test_texts_told_apart_by_a_mask(kind: str, implementation: str, written: str
     shown = model(**given, attention_mask=mask, output_attentions=True)
     assert_close(shown.logits, expected, rtol=0, atol=1e-5)
     assert not shown.attentions[0].masked_select(~same_text()).any()
+
+
+@torch.no_grad()
+def test_gpt2_reads_the_same_texts_apart() -> None:
+    """transformers' own model of keys and values, as the measure of what such arguments mean."""
+    shape = {"vocab_size": 20, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 16}
+    stock = GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=None, eos_token_id=None)).eval()
+    given, (expected, _) = packed(), apart(stock)
+    assert_close(stock(**given, use_cache=False).logits, expected, rtol=0, atol=1e-5)
+    assert_close(stock(**given, attention_mask=same_text()).logits, expected, rtol=0, atol=1e-5)
+    # What differs: with a cache, or an attention mask of ones, it joins them and says nothing.
+    for joining in ({"use_cache": True}, {"attention_mask": torch.ones(2, 9)}):
+        assert not torch.allclose(stock(**given, **joining).logits, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,3 +60,21 @@ def test_padding_takes_no_position(kind: str) -> None:
         assert_close(model(padded, mask).logits[:, before : before + 8], expected, rtol=0, atol=1e-5)
         with pytest.raises(ValueError, match="max_position_embeddings=8"):
             model(padded)
+
+
+@pytest.mark.parametrize("kind", ["gpt1", "self_attention"])
+def test_generation_stops_at_the_last_position(kind: str) -> None:
+    model, ids = build(kind), torch.randint(1, 20, (1, 9))
+    options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    # The last token that is generated is never read.
+    for use_cache in (True, False):
+        assert model.generate(ids[:, :5], max_new_tokens=4, use_cache=use_cache, **options).shape == (1, 9)
+        for more in ({"max_new_tokens": 5}, {"max_length": 100}, {"max_new_tokens": 100, "num_beams": 2}):
+            with pytest.warns(UserWarning, match="after 5 are more than the model can read, 8 in all"):
+                assert model.generate(ids[:, :5], use_cache=use_cache, **options, **more).shape == (1, 9)
+        with pytest.raises(ValueError, match="max_position_embeddings=8"):
+            model.generate(ids, max_new_tokens=1, use_cache=use_cache, **options)
+    cache = model(ids[:, :8], use_cache=True).past_key_values
+    for call in (lambda: model.score(ids), lambda: model(ids[:, 8:], past_key_values=cache)):
+        with pytest.raises(ValueError, match="max_position_embeddings=8"):
+            call()

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, pipeline
 
 from hf_lecture_models import (
     BagOfWordsConfig,
@@ -177,3 +177,34 @@ def test_the_linear_model_knows_nothing_at_first(tokenizer: Any) -> None:
     table = model.get_input_embeddings().weight
     assert not table[tokenizer.convert_tokens_to_ids("dull")].any()
     assert table[tokenizer.convert_tokens_to_ids("fine")].all()
+
+
+def test_one_scalar_output_for_two_classes(tokenizer: Any) -> None:
+    """The slide's own case: logistic regression on labels 0 and 1, whose pipeline gives the probability of 1."""
+    one = build(tokenizer, id2label={0: "positive"}, problem_type="multi_label_classification")
+    two = build(tokenizer)
+    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+    for model in (one, two):
+        # Twice as far for the scalar: the two outputs move apart from both sides.
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0 if model is one else 0.5)
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(**batch, labels=LABELS).loss.backward()
+            optimizer.step()
+    difference = two(**batch).logits.diff(dim=1)
+    assert_close(one(**batch).logits, difference)
+    pipe = pipeline("text-classification", model=one, tokenizer=tokenizer)
+    probability = two(**tokenizer("fine story", return_tensors="pt")).logits.softmax(dim=1)[0, 1].item()
+    assert pipe("fine story") == [{"label": "positive", "score": pytest.approx(probability, rel=1e-5)}]
+
+
+@pytest.mark.parametrize("fields", [{}, {"hidden_sizes": [4]}], ids=["linear", "deep"])
+def test_words_can_be_added(tokenizer: Any, fields: dict[str, Any]) -> None:
+    model = build(tokenizer, **fields).eval()
+    before = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    tokenizer.add_tokens(["superb"])
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    assert model.config.vocab_size == len(tokenizer)
+    assert_close(model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits, before)
+    with pytest.raises(ValueError, match="input_coding='integer' cannot be resized: .* train a new model"):
+        build(tokenizer, input_coding="integer", **fields).resize_token_embeddings(pad_to_multiple_of=8)

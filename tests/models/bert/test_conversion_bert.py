@@ -142,6 +142,15 @@ def test_our_own_checkpoint_without_a_pooler_is_refused(tmp_path: Path, model_cl
         model_class.from_pretrained(tmp_path)
 
 
+def test_a_base_model_without_a_pooler(tmp_path: Path) -> None:
+    """The one below a masked language model is saved without, and read with a new one."""
+    model = LectureBertForMaskedLM(LectureBertConfig(**SHAPE))
+    model.model.save_pretrained(tmp_path)
+    loaded, info = LectureBertModel.from_pretrained(tmp_path, output_loading_info=True)
+    assert info["missing_keys"] == {"pooler.weight", "pooler.bias"}
+    assert loaded.pooler.weight.abs().max() <= 0.04
+
+
 # Configuration
 
 KEPT = SHAPE | {"attention_probs_dropout_prob": 0.2, "hidden_dropout_prob": 0.3, "initializer_range": 0.03}

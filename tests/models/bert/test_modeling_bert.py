@@ -55,7 +55,9 @@ from tests.model_tests import (
 )
 from tests.models.official_checkpoints import (
     assert_same_dependence,
+    assert_same_gradients,
     at_real,
+    gradients_of,
     renamed,
     tensors,
 )
@@ -286,6 +288,26 @@ def test_states_and_attentions_are_theirs(model_class: type) -> None:
     weights = functional_call(eager, official_weights(model), kwargs={**inputs, **asked}, tie_weights=False).attentions
     for our, their in zip(found.attentions, weights, strict=True):
         assert_close(our.transpose(1, 2)[mask], their.transpose(1, 2)[mask], rtol=0, atol=1e-6)
+
+
+LABELS: dict[type, Tensors] = {
+    LectureBertForPreTraining: {
+        "labels": torch.tensor([[-100, 3, -100, 4, 18, -100, -100], [0] * 4 + [-100] * 3, [-100] * 7]),
+        "next_sentence_label": torch.tensor([1, 0, 1]),
+    },
+    LectureBertForNextSentencePrediction: {"labels": torch.tensor([1, 0, 1])},
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("model_class", LABELS, ids=lambda cls: cls.__name__)
+def test_losses_are_theirs(model_class: type, training: bool) -> None:
+    """From all logits or, in training, from those of the masked words; other heads: test_against_transformers.py."""
+    model = build(model_class).train(training)
+    inputs, labels = given("types", model), LABELS[model_class]
+    found, expected = model(**inputs, **labels).loss, reference(model, inputs, **labels).loss
+    assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    assert_same_gradients(gradients_of(model, found), gradients_of(model, expected))
 
 
 # Texts and masks

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.testing import assert_close
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 
+from hf_lecture_models.evaluation.scoring import ContextLimit
 from hf_lecture_models.models.efficient_transformer import (
     EfficientTransformerConfig,
     EfficientTransformerForCausalLM,
@@ -28,6 +29,7 @@ from tests.model_tests import (
     ModelTests,
     RecurrentCacheTests,
     Tensors,
+    gradients,
     perturb,
     token_inputs,
 )
@@ -275,6 +277,21 @@ def test_what_each_kind_keeps() -> None:
         assert sum(tensor.numel() for tensor in tensors) == expected[kind], kind
 
 
+@pytest.mark.parametrize("kind", CAUSAL_KINDS)
+@torch.no_grad()
+def test_one_row_of_a_batch_is_only_padding_for_a_while(kind: str) -> None:
+    """Its text then begins at place 0, however long the others are."""
+    model, ids = build(attention_kind=kind), some_ids(2, 14)
+    mask = torch.ones(2, 14, dtype=torch.long)
+    mask[0, :6] = 0
+    cache, logits = None, []
+    for start, end in ((0, 4), (4, 5), (5, 9), (9, 14)):
+        outputs = model(ids[:, start:end], attention_mask=mask[:, :end], past_key_values=cache)
+        cache = outputs.past_key_values
+        logits.append(outputs.logits)
+    assert_close(torch.cat(logits, 1)[0, 6:], model(ids[:1, 6:]).logits[0], rtol=0, atol=1e-5)
+
+
 # Tokens far away
 
 
@@ -380,6 +397,26 @@ def test_a_checkpoint_with_another_pattern(kind: str, name: str, tmp_path: Path)
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ValueError, match=saved):
         AutoModelForCausalLM.from_pretrained(tmp_path)
+
+
+def test_texts_are_evaluated_in_windows_of_the_trained_length() -> None:
+    """Although a state could be carried on: places past the window have not been trained."""
+    limit = ContextLimit.of(build())
+    assert (limit.longest, limit.overlap, limit.carries_state) == (24, 12, False)
+
+
+@pytest.mark.parametrize("kind", CAUSAL_KINDS)
+def test_training_through_segments(kind: str) -> None:
+    """Layout stream: a state of any kind is carried on and cut off from the graph."""
+    model, ids = build(attention_kind=kind), some_ids(2, 13)
+    whole = model(ids[:, :12], shift_labels=ids[:, 1:], num_items_in_batch=24).loss
+    cache, total = None, 0.0
+    for start in (0, 4, 8):
+        given = {"shift_labels": ids[:, start + 1 : start + 5], "num_items_in_batch": 24, "use_cache": True}
+        outputs = model(ids[:, start : start + 4], past_key_values=cache, **given)
+        cache, total = outputs.past_key_values.detach(), total + outputs.loss
+        assert all(gradient.isfinite().all() for gradient in gradients(model, outputs.loss).values())
+    assert_close(total, whole)
 
 
 # Evaluation

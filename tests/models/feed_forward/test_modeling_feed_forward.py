@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.testing import assert_close
 from transformers import PreTrainedModel, set_seed
@@ -267,6 +270,23 @@ def test_the_start_of_what_a_checkpoint_lacks(initialization: str) -> None:
             assert torch.equal(model.get_parameter(name), tensor), f"{name} was overwritten"
         assert torch.equal(words, model.lm_head.weight) == (initialization == "equal")
         assert state or bool((words == words[0]).all()) == (initialization == "one_vector")
+
+
+def test_a_trained_output_matrix_is_loaded_as_it_is(tmp_path: Path) -> None:
+    model = build(hidden_size=10, initialization="equal")
+    model.save_pretrained(tmp_path)
+    assert torch.equal(FeedForwardForCausalLM.from_pretrained(tmp_path).lm_head.weight, model.lm_head.weight)
+    tensors = load_file(tmp_path / "model.safetensors")
+    del tensors["lm_head.bias"]
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    # As of another head: this very class must find all of its weights.
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(
+        json.dumps(config | {"architectures": ["FeedForwardModel"]}), encoding="utf-8"
+    )
+    loaded, info = FeedForwardForCausalLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert info["missing_keys"] == {"lm_head.bias"}
+    assert torch.equal(loaded.lm_head.weight, model.lm_head.weight)
 
 
 TIED, EQUAL = {"tie_word_embeddings": True}, {"initialization": "equal"}

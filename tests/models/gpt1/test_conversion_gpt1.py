@@ -15,8 +15,10 @@ from torch.testing import assert_close
 from transformers import (
     AutoModelForCausalLM,
     OpenAIGPTConfig,
+    OpenAIGPTDoubleHeadsModel,
     OpenAIGPTForSequenceClassification,
     OpenAIGPTLMHeadModel,
+    OpenAIGPTModel,
 )
 
 from hf_lecture_models.models.gpt1 import (
@@ -110,6 +112,15 @@ def test_other_heads_on_the_language_model(tmp_path: Path, inputs: Tensors, layo
     assert_close(found, last_states(theirs, inputs), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("model_class", [OpenAIGPTModel, OpenAIGPTDoubleHeadsModel])
+def test_checkpoints_of_their_other_classes(tmp_path: Path, inputs: Tensors, model_class: type) -> None:
+    theirs = official(model_class)
+    theirs.save_pretrained(tmp_path)
+    found = Gpt1ForCausalLM.from_pretrained(tmp_path)(**inputs).logits[inputs["attention_mask"].bool()]
+    expected = last_states(theirs, inputs) @ theirs.get_input_embeddings().weight.T
+    assert_close(found, expected, rtol=0, atol=1e-5)
+
+
 def test_their_classifier(tmp_path: Path, inputs: Tensors) -> None:
     """Which knows padding by its id, stands on the right only, and has no bias; what we save is under our names."""
     theirs = official(OpenAIGPTForSequenceClassification, num_labels=3, pad_token_id=30)
@@ -124,6 +135,19 @@ def test_their_classifier(tmp_path: Path, inputs: Tensors) -> None:
     assert_close(found.loss, expected.loss)
     ours.save_pretrained(tmp_path / "ours")
     assert load_file(tmp_path / "ours" / "model.safetensors").keys() == ours.state_dict().keys()
+
+
+def test_their_model_with_both_heads(tmp_path: Path, inputs: Tensors) -> None:
+    """transformers 5 saves its word vectors as those of the output layer, which the auxiliary loss brings along."""
+    theirs = official(OpenAIGPTDoubleHeadsModel)
+    theirs.save_pretrained(tmp_path)
+    ours, info = Gpt1ForMultipleChoice.from_pretrained(tmp_path, auxiliary_lm_weight=0.5, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    places = inputs["attention_mask"].sum(1)[None] - 1
+    expected = theirs(inputs["input_ids"][None], mc_token_ids=places).mc_logits
+    found = ours(inputs["input_ids"][None], inputs["attention_mask"][None]).logits
+    assert_close(found, expected, rtol=0, atol=1e-5)
 
 
 class TestOfficialGpt1(OfficialCheckpointTests):
@@ -169,3 +193,12 @@ def test_every_activation_of_theirs(tmp_path: Path, inputs: Tensors, theirs: str
     assert ours.config.hidden_act == {"swish": "silu", "gelu": "gelu_new"}.get(theirs, theirs)
     found = ours.model(**inputs).last_hidden_state[inputs["attention_mask"].bool()]
     assert_close(found, last_states(model, inputs), rtol=0, atol=1e-5)
+
+
+def test_other_names_of_activations() -> None:
+    assert Gpt1Config(**PUBLISHED | {"afn": "gelu_new"}).hidden_act == "gelu_new"
+    assert Gpt1Config(afn="gelu").hidden_act == "gelu_new"
+    assert Gpt1Config(hidden_act="gelu").hidden_act == "gelu"
+    expected = r"hidden_act is 'quick_gelu'; it must be one of 'gelu_new', 'gelu', 'relu', 'silu'"
+    with pytest.raises(ValueError, match=expected):
+        Gpt1Config(**PUBLISHED | {"afn": "quick_gelu"})

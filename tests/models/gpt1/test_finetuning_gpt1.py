@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,11 +16,19 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import (
+    AutoTokenizer,
+    OpenAIGPTConfig,
+    OpenAIGPTLMHeadModel,
+    OpenAIGPTTokenizer,
+    Trainer,
+    TrainingArguments,
+    default_data_collator,
     pipeline,
 )
 
-from hf_lecture_models import Gpt1ForCausalLM, WordTokenizer
+from hf_lecture_models import Gpt1ForCausalLM, Gpt1ForSequenceClassification, Gpt1Model, WordTokenizer
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe, encode_examples
+from hf_lecture_models.tasks.core.factories import add_template
 from tests.model_tests import perturb
 from tests.models.gpt1.test_modeling_gpt1 import small
 
@@ -134,6 +145,30 @@ def test_training_is_that_of_a_loop_of_our_own(
         assert_close(model.get_parameter(name), parameter, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
+def test_transformers_trainer_has_equal_losses(folder: Path, tmp_path: Path) -> None:
+    chosen = recipe(folder, PAIRS[:8], model={"auxiliary_lm_weight": 0.5})
+    expected, tokenizer, _ = parts(chosen)
+    losses = by_hand(expected, tokenizer, chosen, [list(range(8))] * 3)
+    options = {"optim": "sgd", "learning_rate": 0.1, "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+    options |= {"max_steps": 3, "logging_steps": 1, "save_strategy": "no", "report_to": "none", "use_cpu": True}
+    for parts_of_step in (1, 2, 4):
+        model, tokenizer, _ = parts(chosen)
+        examples = [
+            tokenizer(row["text"], row["text_pair"], padding="max_length", max_length=9)
+            | {"labels": model.config.label2id[row["label"]]}
+            for row in PAIRS[:8]
+        ]
+        sizes = {"per_device_train_batch_size": 8 // parts_of_step, "gradient_accumulation_steps": parts_of_step}
+        arguments = TrainingArguments(output_dir=str(tmp_path / "trainer"), disable_tqdm=True, **options, **sizes)
+        trainer = Trainer(model, arguments, train_dataset=examples, data_collator=default_data_collator)
+        trainer.train()
+        logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+        assert logged == pytest.approx(losses, rel=1e-3)
+        for name, parameter in expected.named_parameters():
+            assert_close(model.get_parameter(name), parameter, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("both_orders", [False, True])
 @torch.no_grad()
 def test_the_pipeline_reads_single_texts_and_pairs(folder: Path, tmp_path: Path, both_orders: bool) -> None:
@@ -179,3 +214,87 @@ def test_what_cannot_be_read_is_refused_by_name(folder: Path) -> None:
     plain = WordTokenizer.from_pretrained(folder)
     with pytest.raises(ValueError, match="template 'gpt1'.*set_template"):
         encode_examples(model, plain, data, chosen.max_length)
+
+
+def test_a_classifier_trains_on_as_it_is(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its tokenizer has the template, its vocabulary the tokens; nothing is added twice, nothing starts anew."""
+    model, tokenizer, _ = parts(recipe(folder))
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "classifier")
+    capsys.readouterr()
+    again, its_tokenizer, _ = parts(recipe(tmp_path / "classifier"))
+    assert capsys.readouterr().err == "2 classes in the recipe's train_rows: no (18), yes (18)\n"
+    assert its_tokenizer.get_vocab() == tokenizer.get_vocab()
+    assert again.state_dict().keys() == model.state_dict().keys()
+    assert all(torch.equal(tensor, model.state_dict()[name]) for name, tensor in again.state_dict().items())
+
+
+def test_a_new_model_of_a_recipe_has_the_template_too() -> None:
+    chosen = TextClassificationRecipe(
+        train_rows=PAIRS,
+        tokenizer={"type": "word"},
+        model={"model_type": "lecture_gpt1", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
+    )
+    model, tokenizer, data = parts(chosen)
+    assert type(model) is Gpt1ForSequenceClassification
+    assert tokenizer.template == "gpt1"
+    assert model.config.extract_token_id == tokenizer.convert_tokens_to_ids("<extract>")
+    assert model.config.delim_token_id == tokenizer.convert_tokens_to_ids("<delim>")
+    assert model.config.vocab_size == len(tokenizer)
+    assert encode_examples(model, tokenizer, data, chosen.max_length)[0].keys() == {"input_ids", "attention_mask"}
+
+
+def test_an_official_checkpoint_with_its_own_tokenizer(tmp_path: Path) -> None:
+    """Loaded and saved by our class, it is fine-tuned with transformers' tokenizer, which keeps the template."""
+    vocabulary = {"<unk>": 0} | {f"{letter}{end}": 0 for letter in "abcdefg" for end in ("", "</w>")}
+    vocabulary = {token: index for index, token in enumerate(vocabulary)}
+    OpenAIGPTTokenizer(vocab=vocabulary, merges=[]).save_pretrained(tmp_path / "ours")
+    shape = {"vocab_size": len(vocabulary), "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    OpenAIGPTLMHeadModel(OpenAIGPTConfig(**shape)).save_pretrained(tmp_path / "official")
+    Gpt1ForCausalLM.from_pretrained(tmp_path / "official").save_pretrained(tmp_path / "ours")
+    rows = [{"text": text, "text_pair": "f", "label": text[0]} for text in ("a b", "c dd", "a e", "c g")]
+    chosen = recipe(tmp_path / "ours", rows, epochs=1)
+    model, tokenizer, data = parts(chosen)
+    result = TASK.train(model, tokenizer, data, None, chosen, output_dir=tmp_path / "run", quiet=True)
+    loaded = AutoTokenizer.from_pretrained(result.folder)
+    assert type(loaded) is OpenAIGPTTokenizer
+    assert loaded("a", "dd").tokens() == ["<start>", "a</w>", "<delim>", "d", "d</w>", "<extract>"]
+    assert not add_template(loaded, "gpt1")
+    answers = pipeline("text-classification", model=str(result.folder))([{"text": "a b", "text_pair": "g"}])
+    assert answers[0]["label"] in ("a", "c")
+
+
+@contextmanager
+def stopped_at(call: int) -> Iterator[None]:
+    """Within it, this forward pass in training is interrupted."""
+    read, calls = Gpt1Model.read, []
+
+    def stops(self: Any, text: Any) -> Any:
+        calls.append(self.training)
+        if sum(calls) == call:
+            raise KeyboardInterrupt
+        return read(self, text)
+
+    with patch.object(Gpt1Model, "read", stops), pytest.raises(KeyboardInterrupt):
+        yield
+
+
+def assert_same_bits(first: Path, second: Path) -> None:
+    expected, found = (load_file(folder / "model.safetensors") for folder in (first, second))
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+
+
+def test_a_run_from_a_language_model_is_resumed_too(folder: Path, tmp_path: Path) -> None:
+    """Begun again from the language model, it grows the same vocabulary and then takes up its checkpoint."""
+    chosen = recipe(folder, epochs=2, save_every=3, model={"dropout": 0.3})
+
+    def run(name: str, resume: bool = False) -> None:
+        model, tokenizer, data = parts(chosen)
+        TASK.train(model, tokenizer, data, None, chosen, output_dir=tmp_path / name, resume=resume, quiet=True)
+
+    run("straight")
+    with stopped_at(9):
+        run("cut")
+    run("cut", resume=True)
+    assert_same_bits(tmp_path / "straight", tmp_path / "cut")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -204,6 +205,27 @@ def test_both_orders_of_choices_and_beside_padding() -> None:
     assert_close(beside[[0, 2, 3]], classifier(**flat).logits[[0, 2, 3]], rtol=0, atol=1e-5)
 
 
+@torch.no_grad()
+def test_what_is_shown_of_both_orders_is_of_the_pairs_as_given() -> None:
+    model, inputs = build(both_orders=True), pairs(*LENGTHS)
+    shown = model(**inputs, output_hidden_states=True, output_attentions=True)
+    expected = model.model(**inputs, output_hidden_states=True, output_attentions=True)
+    for name in ("hidden_states", "attentions"):
+        for our, their in zip(shown[name], expected[name], strict=True):
+            assert_close(our, their, rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_both_orders_compile_in_one_piece() -> None:
+    model, inputs = build(both_orders=True, auxiliary_lm_weight=0.5), pairs(*LENGTHS)
+    labels = torch.tensor([0, 1, 2, 0, 1])
+    torch.compiler.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="eager")
+    found, expected = compiled(**inputs, labels=labels), model(**inputs, labels=labels)
+    assert_close(found.logits, expected.logits, rtol=0, atol=1e-5)
+    assert_close(found.loss, expected.loss)
+
+
 # Rows without the tokens that a head looks for
 
 
@@ -247,6 +269,13 @@ def test_both_orders_of_what_is_no_pair_are_refused() -> None:
     for wrong in (ids[:, :0], ids[0], ids.tolist()):
         with pytest.raises(ValueError, match="the input has shape|add input_ids|input_ids is a list"):
             model(wrong)
+
+
+@torch.no_grad()
+def test_padding_is_known_by_its_id_without_a_mask() -> None:
+    """As transformers' class knows it."""
+    model, inputs = build(extract_token_id=None), pairs((3, 5), (1, 1), (2, 4))
+    assert_close(model(inputs["input_ids"]).logits, model(**inputs).logits, rtol=0, atol=1e-5)
 
 
 # The auxiliary loss
@@ -313,6 +342,25 @@ def test_auxiliary_loss_needs_ids() -> None:
     assert_close(model(inputs_embeds=vectors).logits, model(**inputs).logits, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="inputs_embeds hold no tokens to predict; give input_ids"):
         model(inputs_embeds=vectors, labels=torch.tensor([1]))
+
+
+@pytest.mark.slow
+def test_new_tokens_learn_beside_lora(tmp_path: Path) -> None:
+    """As the page says; the other words stay as they are."""
+    peft = pytest.importorskip("peft")
+    build().save_pretrained(tmp_path / "base")
+    base, fresh = (Gpt1ForSequenceClassification.from_pretrained(tmp_path / "base") for _ in range(2))
+    new = {"trainable_token_indices": {"embed_tokens": [START, DELIM, EXTRACT]}, "modules_to_save": ["classifier"]}
+    adapted = peft.get_peft_model(base, peft.LoraConfig(r=2, target_modules=["qkv_proj"], **new))
+    inputs = pairs((3, 5), (2, 3))
+    adapted(**inputs, labels=torch.tensor([0, 2])).loss.backward()
+    torch.optim.SGD([parameter for parameter in adapted.parameters() if parameter.requires_grad], lr=0.5).step()
+    adapted.eval().save_pretrained(tmp_path / "adapter")
+    before = fresh.get_input_embeddings().weight.detach().clone()
+    merged = peft.PeftModel.from_pretrained(fresh, tmp_path / "adapter").merge_and_unload().eval()
+    assert_close(merged(**inputs).logits, adapted(**inputs).logits, rtol=0, atol=1e-4)
+    moved = (merged.get_input_embeddings().weight != before).any(1).nonzero().flatten().tolist()
+    assert moved == [START, DELIM, EXTRACT]
 
 
 # Beside other programs

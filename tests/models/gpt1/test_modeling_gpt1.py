@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 from torch.testing import assert_close
-from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from transformers import DynamicCache, OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
 from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM, Gpt1Model
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -129,6 +129,23 @@ def ids(batch: int, length: int) -> Tensor:
     return torch.randint(29, (batch, length))
 
 
+def test_given_positions_are_honoured() -> None:
+    """Any numbers beside a mask; without one, a number that is not the next begins another text."""
+    model, tokens = build(), ids(2, 5)
+    places, mask = torch.tensor([[0, 3, 4, 17, 39], [0, 1, 2, 3, 4]]), torch.ones(2, 5)
+    found = model(tokens, mask, position_ids=places).logits
+    assert_close(found[1], model(tokens).logits[1], rtol=0, atol=1e-5)
+    assert_close(found, peer_with(model)(tokens, position_ids=places).logits, rtol=0, atol=1e-5)
+    packed = model(tokens, position_ids=places).logits[0, 1:3]
+    assert_close(packed, model(tokens[:1, 1:3], position_ids=places[:1, 1:3]).logits[0], rtol=0, atol=1e-5)
+
+
+def peer_with(model: Gpt1ForCausalLM) -> OpenAIGPTLMHeadModel:
+    theirs = peer(model.config)
+    theirs.load_state_dict(official_weights(model.model) | {"lm_head.weight": model.lm_head.weight})
+    return theirs
+
+
 def test_what_is_shown_on_request() -> None:
     """Also under sdpa, which knows no weights: this call computes them the eager way."""
     model, tokens = build(), ids(2, 5)
@@ -150,6 +167,12 @@ def test_what_is_shown_on_request() -> None:
     model.config.output_attentions = model.config.output_hidden_states = True
     outputs = model(tokens)
     assert (len(outputs.attentions), len(outputs.hidden_states)) == (2, 3)
+
+
+def test_a_cache_is_returned_if_asked_for_or_configured() -> None:
+    model, tokens = build(use_cache=False), ids(1, 3)
+    assert model(tokens).past_key_values is None
+    assert isinstance(model(tokens, use_cache=True).past_key_values, DynamicCache)
 
 
 def test_dropout_everywhere_the_page_names_it() -> None:

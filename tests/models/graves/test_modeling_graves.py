@@ -339,6 +339,29 @@ class TestJointGaussian(JointTests):
             labels = torch.zeros(1, 100, dtype=torch.long)
             assert own(points[None], labels=labels).loss.item() == pytest.approx(-expected, abs=1e-5)
 
+    @pytest.mark.parametrize("offset", [0.0, 1e4])
+    @pytest.mark.parametrize("size", [1.0, 100.0])
+    def test_nearly_singular_covariance_in_fifty_digits(self, size, offset):
+        """A sine is a straight line of two points before it. The equations, by mpmath."""
+        mpmath = pytest.importorskip("mpmath")
+        points = (offset + size * (torch.arange(60) / 5).sin()).float()[:, None]
+        order, ridge = 3, 1e-6
+        model = JointGaussianForSequencePrediction.fit([points], order=order, ridge=ridge)
+        padded = [0.0] * order + points[:, 0].tolist()
+        with mpmath.workdps(50):
+            z = [mpmath.matrix([padded[t - back] for back in (1, 2, 3, 0)]) for t in range(order, len(padded))]
+            mean = sum(z, mpmath.zeros(4, 1)) / len(z)
+            covariance = sum(((own - mean) * (own - mean).T for own in z), mpmath.zeros(4)) / len(z)
+            covariance += mpmath.mpf(ridge) * mpmath.eye(4)
+            inverse, across = covariance[:3, :3] ** -1, covariance[3, :3]
+            variance = covariance[3, 3] - (across * inverse * across.T)[0]
+            expected = []
+            for own in z:
+                residual = own[3] - mean[3] - (across * inverse * (own[:3] - mean[:3]))[0]
+                expected.append(float(-(residual**2 / variance + mpmath.log(2 * mpmath.pi * variance)) / 2))
+        found = model.log_density(points[None])[0]
+        assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-4)
+
     def test_singular_covariance_is_refused(self):
         fit, same = JointGaussianForSequencePrediction.fit, torch.randn(100, 1).expand(100, 2)
         for points, ridge in ((torch.full((9, 1), 5.0), 0), (same, 0), (torch.full((9, 1), 1e20), 1e-6)):

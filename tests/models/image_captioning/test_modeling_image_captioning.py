@@ -23,7 +23,9 @@ from transformers import (
     VisionEncoderDecoderConfig,
     VisionEncoderDecoderModel,
     ViTConfig,
+    pipeline,
 )
+from transformers.pipelines.pt_utils import KeyDataset
 
 from hf_lecture_models import (
     ImageCaptioningConfig,
@@ -47,6 +49,7 @@ from tests.model_tests import (
     uncompiled_flex_attention,
 )
 from tests.models.official_checkpoints import assert_same_gradients
+from tests.tasks.many_inputs import check_forms, check_laziness
 
 TARGET = 6
 WORDS = "a dark medium bright shirt shoe bag with more ink on the left right"
@@ -395,6 +398,13 @@ class TestImageCaptioning(CaptioningTests, HeadTests):
             assert torch.equal(loaded(**inputs).logits, after)
         assert tied.lm_head.weight is tied.model.decoder.embed_tokens.weight
 
+    def test_captions_past_the_limit_are_refused(self) -> None:
+        model, image = self.build(), torch.randn(1, 1, 12, 12)
+        with pytest.raises(ValueError, match=r"position 16.*max_position_embeddings=16"):
+            model(image, labels=torch.ones(1, 17, dtype=torch.long))
+        with pytest.raises(ValueError, match="give labels, or decoder_input_ids"):
+            model(image)
+
 
 # The encoder is that of our Vision Transformer
 
@@ -435,6 +445,48 @@ def test_the_processor_of_both(tmp_path: Path) -> None:
         both(images=[image, image], text_target="a bag", return_tensors="pt")
     with pytest.raises(ValueError, match="needs images, texts, or both"):
         both()
+
+
+def test_the_pipeline_takes_images_of_every_kind(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model, both = ImageCaptioningForConditionalGeneration(small()), processor()
+    perturb(model, 0.5)
+    model.tie_weights()
+    captioner = pipeline(
+        "image-captioning", model=model, tokenizer=both.tokenizer, image_processor=both.image_processor
+    )
+    array = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
+    image = Image.fromarray(array)
+    image.save(tmp_path / "image.png")
+    expected = captioner(image, max_new_tokens=5)
+    assert expected.keys() == {"generated_text"}
+    for kind in (str(tmp_path / "image.png"), array, array[None], torch.from_numpy(array), image.convert("RGB")):
+        assert captioner(kind, max_new_tokens=5) == expected
+    assert captioner([image, array], max_new_tokens=5, batch_size=1) == [expected, expected]
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        captioner(image, batch_size=0)
+    assert list(captioner((each for each in [image]), max_new_tokens=5)) == [expected]
+    answers = lambda inputs, **size: captioner(inputs, max_new_tokens=5, **size)  # noqa: E731
+    other = Image.fromarray(255 - array)
+    items = [image, other, image]
+    check_forms(answers, items, captioner(items, max_new_tokens=5), columns=False)
+    check_laziness(answers, image)
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"image": items}, datasets.Features({"image": datasets.Image()}))
+    for given in (rows["image"], KeyDataset(rows, "image")):
+        assert list(answers(given)) == captioner(items, max_new_tokens=5)
+    with pytest.raises(TypeError, match="a row of the columns image; name the column"):
+        next(captioner(rows))
+    several = captioner(image, num_beams=3, num_return_sequences=2, max_new_tokens=5)
+    assert several[0]["score"] >= several[1]["score"]
+    for wrong, message in (({"max_new_tokens": 17}, "from 1 to 16"), ({"max_new_tokens": 0}, "max_new_tokens is 0")):
+        with pytest.raises(ValueError, match=message):
+            captioner(image, **wrong)
+    for wrong_array in (array.astype(float), array[None, None], array.reshape(2, 6, 12)):
+        with pytest.raises(ValueError, match="an array of shape .* cannot be an image"):
+            captioner(wrong_array)
+    with pytest.raises(TypeError, match="is of type int; give a path, bytes, a Pillow image or an array"):
+        captioner([3])
 
 
 class TestWithoutDecoderFields(TestImageCaptioning):

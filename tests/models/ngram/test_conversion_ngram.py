@@ -8,11 +8,13 @@ import random
 import warnings
 
 import pytest
+import torch
 
 from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.arpa_ngram import (
     SENTENCES,
@@ -114,6 +116,19 @@ def test_words_with_separators_are_found_and_not_announced(tmp_path, separator):
     assert tokenizer.tokenize(f"the {word}") == ["the", word]
     save_fst(model, tmp_path / "lm.fst.txt", tokenizer)
     assert f"{word}\t" in (tmp_path / "lm.syms").read_text(encoding="utf-8")
+
+
+def test_byte_tokenizer_and_foreign_spellings_are_written(tmp_path):
+    tokenizer = ByteTokenizer()
+    model = NGramForCausalLM.fit(["ab a\tb", "b"], tokenizer, order=2, smoothing="maximum_likelihood", progress=False)
+    model.save_arpa(tmp_path / "bytes.arpa", tokenizer)
+    words, tables = read_arpa(tmp_path / "bytes.arpa")
+    assert len(words) == len(tokenizer)
+    model_again, tokenizer_again = NGramForCausalLM.from_arpa(tmp_path / "bytes.arpa")
+    ids = tokenizer("ab a\tb").input_ids
+    spelled = tokenizer_again.convert_tokens_to_ids(tokenizer.convert_ids_to_tokens(ids))
+    assert torch.equal(model.score(torch.tensor([ids])), model_again.score(torch.tensor([spelled])))
+    assert tables.sizes[1] == model.config.table_sizes[1]
 
 
 def test_maximum_likelihood_zeros_survive(tmp_path):

@@ -269,6 +269,17 @@ def test_fit_from_a_file_an_iterator_and_ids(tmp_path):
     assert from_list.config.vocab_size == len(tokenizer)
 
 
+def test_a_configuration_used_again_keeps_nothing():
+    ids, lengths = np.array([0, 1, 2, 0]), np.array([3, 1])
+    used = config(2, "kneser_ney")
+    fit_ids(ids, lengths, used)
+    used.smoothing = "maximum_likelihood"
+    again = fit_ids(ids, lengths, used)
+    fresh = fit_ids(ids, lengths, config(2, "maximum_likelihood"))
+    assert again.config.discounts is None
+    assert all(torch.equal(a, b) for a, b in zip(again.buffers(), fresh.buffers(), strict=True))
+
+
 def test_a_plain_fit_reads_these_files_only():
     """Other smoothings, classes, files and out-of-core estimation are entered where they are asked for."""
     tokenizer, entered = WordTokenizer.train(TEXTS, progress=False), set()
@@ -320,6 +331,11 @@ def test_bad_arguments(options, message):
     arguments = {"texts": TEXTS, "order": 2, "progress": False} | options
     with pytest.raises(ValueError, match=message):
         NGramForCausalLM.fit(tokenizer=tokenizer, **arguments)
+
+
+def test_missing_file_is_named():
+    with pytest.raises(FileNotFoundError, match=r"no_such_corpus\.txt.*give texts as a list of str"):
+        NGramForCausalLM.fit("no_such_corpus.txt", ByteTokenizer(), progress=False)
 
 
 def test_tokenizer_without_marks():

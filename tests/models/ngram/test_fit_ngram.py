@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core import estimation
+from tests.odd_names import NEIGHBOURS, ODD_NAMES
 from training import fit_ngram
 from training.fit_ngram import main
 
@@ -61,6 +63,19 @@ def test_a_recipe_is_not_needed(tmp_path, monkeypatch, capsys):
     assert "train_files" in capsys.readouterr().out
 
 
+def test_an_arpa_file_loses_the_classes_of_the_one_before(tmp_path):
+    options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--arpa", str(tmp_path / "lm.arpa")]
+    main([*options, "--classes", "8"])
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "out").config.num_classes == 12
+    assert load_model(str(tmp_path / "lm.arpa"))[0].config.num_classes == 12  # with lm.arpa.classes beside it
+    main(options)
+    assert load_model(str(tmp_path / "lm.arpa"))[0].config.num_classes is None
+    main([*options, "--classes", "8"])
+    (tmp_path / "lm.arpa.classes").unlink()
+    with pytest.warns(UserWarning, match="n-grams of classes such as CLASS-.* put the file beside it as lm.arpa.class"):
+        load_model(str(tmp_path / "lm.arpa"))
+
+
 def test_what_is_counted_stays_where_the_model_cannot_be_measured_or_saved(tmp_path, monkeypatch):
     monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
     options = [str(RECIPE), "--output_dir", str(tmp_path / "out"), "--engine", "duckdb"]
@@ -89,6 +104,15 @@ def test_an_output_that_cannot_be_written_is_found_before_the_estimation(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_scores_that_are_no_probabilities_are_not_measured(tmp_path, capsys):
+    options = ["--smoothing", "stupid_backoff", "--backoff_factor", "0.3"]
+    main([str(RECIPE), "--output_dir", str(tmp_path), *options])
+    config = AutoModelForCausalLM.from_pretrained(tmp_path).config
+    assert (config.smoothing, config.backoff_factor) == ("stupid_backoff", 0.3)
+    assert "which have no perplexity; nothing is measured, no card written" in capsys.readouterr().out
+    assert not (tmp_path / "facts.json").exists()
+
+
 def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)  # whatever other tests have left in memory
     (tmp_path / "texts.txt").write_text("a b c\na b\n\nc a b\n" * 5, encoding="utf-8")
@@ -99,6 +123,22 @@ def test_out_of_core_the_model_is_the_same(tmp_path, capsys, monkeypatch):
     assert others == [one, one]
     assert "20 texts, 80 tokens" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "texts.txt", "three", "two"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, monkeypatch, name):
+    """`--output_dir runs/order=3/ng` once counted "3" as a word of each n-gram, `a*` the folders beside it."""
+    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
+    texts = ["--train_texts", "[a b c, a b, c a b]", "--validation_texts", "[a b]"]
+    for each in NEIGHBOURS:  # of a run that was killed
+        (tmp_path / f"{each}.work" / each / "windows").mkdir(parents=True)
+        (tmp_path / f"{each}.work" / each / "windows" / "windows.parquet").write_bytes(b"of another run")
+    main([str(RECIPE), *texts, "--output_dir", str(tmp_path / "memory")])
+    options = ["--output_dir", json.dumps(str(tmp_path / name / name)), "--engine", "duckdb"]
+    main([str(RECIPE), *texts, *options, "--work_dir", json.dumps(str(tmp_path / f"{name}.work" / name))])
+    weights = [(folder / "model.safetensors").read_bytes() for folder in (tmp_path / "memory", tmp_path / name / name)]
+    assert weights[0] == weights[1]
+    assert (tmp_path / name / name / "README.md").is_file()
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.analysis.smoothing import group_words
+from hf_lecture_models.hub import export
 from hf_lecture_models.layers import ngram_hashed
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import save_fst
@@ -110,3 +116,37 @@ def test_what_needs_the_words_of_the_ngrams_is_refused(pair, tmp_path):
     for fields in ({"num_classes": 3}, {"components": [{"order": 1}], "mixture_weights": [1.0]}):
         with pytest.raises(ValueError, match="NGramConfig.hashed: num_classes and components are None"):
             NGramConfig(vocab_size=9, order=2, hashed=True, **fields)
+
+
+def test_a_new_one_is_uniform():
+    config = NGramConfig(vocab_size=6, order=3, table_sizes=[6, 4, 4], hashed=True, bos_token_id=4, pad_token_id=5)
+    logits = NGramForCausalLM(config)(torch.tensor([[4, 0, 1, 2]])).logits
+    np.testing.assert_allclose(logits.exp()[0], [[0.25] * 4 + [0.0] * 2] * 4, rtol=1e-6)
+
+
+def test_generation_chooses_the_same_words(pair):
+    hashed, ordinary, tokenizer = pair
+    prompts = tokenizer(["w0 w1w1", "w9"], padding=True, padding_side="left", return_tensors="pt")
+    options = {"max_new_tokens": 6, "do_sample": False, "num_beams": 2}
+    assert torch.equal(hashed.generate(**prompts, **options), ordinary.generate(**prompts, **options))
+
+
+@pytest.mark.slow
+def test_exported_it_needs_no_package(pair, tmp_path):
+    hashed, _, tokenizer = pair
+    export(hashed, tokenizer, tmp_path / "exported")
+    ids = stream(hashed)[0][None, :20]
+    code = (
+        "import json, sys\n"
+        "sys.modules['hf_lecture_models'] = None\n"
+        "import torch\n"
+        "from transformers import AutoModelForCausalLM, AutoTokenizer\n"
+        "model = AutoModelForCausalLM.from_pretrained('exported', trust_remote_code=True)\n"
+        f"ids = torch.tensor({ids.tolist()})\n"
+        "print(json.dumps([model.score(ids).tolist(), model.generate(ids[:, :3], max_new_tokens=4).tolist()]))\n"
+    )
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    scores, generated = json.loads(output.splitlines()[-1])
+    assert scores == hashed.score(ids).tolist()
+    assert generated == hashed.generate(ids[:, :3], max_new_tokens=4).tolist()

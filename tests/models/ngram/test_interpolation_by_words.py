@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_models.generation.fusion import NGramLogitsProcessor
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.kenlm_ngram import arpa_of, probing_file, random_grams, trie_file
@@ -98,6 +100,16 @@ def test_a_mixture_has_each_models_own_probabilities(tmp_path, kind):
     torch.testing.assert_close(sums, weights[0] * each[0] + weights[1] * each[1], rtol=1e-4, atol=0)
 
 
+def test_the_order_of_the_models_does_not_matter(tmp_path):
+    grams, others = grams_in_other_order()
+    pair = [read(tmp_path / "1.arpa", arpa_of(grams)), read(tmp_path / "2.arpa", arpa_of(others))]
+    weights = []
+    for (one, tokenizer), (other, _) in (pair, pair[::-1]):
+        mixed = NGramForCausalLM.interpolate([one, other], tokenizer, TEXTS[:2], progress=False)
+        weights.append(mixed.config.mixture_weights)
+    assert weights[0] == pytest.approx(weights[1][::-1], abs=1e-5)
+
+
 def test_models_of_one_tokenizer_share_their_tables(tmp_path):
     texts = ["the cat sat", "the dog ran"]
     tokenizer = WordTokenizer.train(texts, progress=False)
@@ -116,3 +128,22 @@ def test_other_words_are_refused_by_name(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="1 tokenizers for 2 models; give one, or one for each"):
         NGramForCausalLM.interpolate([one, other], [tokenizer], ["a"], progress=False)
+
+
+def test_fusion_refuses_an_ngram_that_numbers_words_differently(tmp_path):
+    _, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
+    other, _ = unigram(tmp_path / "2.arpa", b=1 / 2, a=1 / 4)
+    with pytest.raises(ValueError, match="2 tokens, such as 'a', have another id"):
+        NGramLogitsProcessor(other, tokenizer)
+
+
+def test_a_model_without_a_tokenizer_is_taken_for_one_of_the_given_numbers(tmp_path):
+    one, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
+    other, its_own = unigram(tmp_path / "2.arpa", b=1 / 2, a=1 / 4)
+    other.own_tokenizer = None
+    with pytest.warns(UserWarning, match="model 2 has no tokenizer of its own.*give a list with a tokenizer for each"):
+        NGramForCausalLM.interpolate([one, other], tokenizer, ["a b b", "b a"], progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mixed = NGramForCausalLM.interpolate([one, other], [tokenizer, its_own], ["a b b", "b a"], progress=False)
+    assert mixed.config.mixture_weights == pytest.approx([0.2, 0.8], abs=1e-4)

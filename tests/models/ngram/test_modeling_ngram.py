@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import inspect
 import math
@@ -16,15 +17,17 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch._dynamo.exc import TorchDynamoException
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
 from hf_lecture_models.layers.ngram_search import _find_in_order, _find_in_parallel
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.gpt1 import Gpt1ForCausalLM
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.self_attention import SelfAttentionForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
-from tests.model_tests import CausalLMTests
+from tests.model_tests import CausalLMTests, perturb
 from tests.models.ngram.kenlm_ngram import ngrams, probing_file
 from tests.models.ngram.reference_ngram import ReferenceNGram
 
@@ -163,6 +166,15 @@ def test_find_is_the_same_on_both_paths(keys, asked):
     assert found.tolist() == [index.get(query, -1) for query in queries.tolist()]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace")
+def test_a_compiled_model_gives_the_same():
+    model = NGramForCausalLM.fit(TEXTS, TOKENIZER, order=3, smoothing="kneser_ney", progress=False)
+    ids = TOKENIZER(TEXTS[:3], padding=True, return_tensors="pt").input_ids
+    assert_close(torch.compile(model, backend="eager")(ids).logits, model(ids).logits)
+    assert_close(torch.compile(model.score, backend="eager")(ids), model.score(ids))
+
+
 def test_an_unfitted_model_is_uniform_over_the_events():
     config = NGramConfig(vocab_size=10, order=4, bos_token_id=7, eos_token_id=8, pad_token_id=9)
     model = NGramForCausalLM(config)
@@ -214,6 +226,48 @@ def test_a_stream_of_texts_starts_anew_at_each(model):
     assert both[one.shape[1]] == 0  # <s>, wherever it stands
 
 
+@pytest.mark.parametrize("model_class", [Gpt1ForCausalLM, SelfAttentionForCausalLM])
+def test_it_proposes_words_to_a_transformer(model, model_class):
+    """As the assistant of another model it changes nothing of what that generates."""
+    special = {f"{name}_token_id": getattr(TOKENIZER, f"{name}_token_id") for name in ("bos", "pad")}
+    fields = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": len(TOKENIZER)}
+    transformer = model_class(model_class.config_class(**fields, **special)).eval()
+    perturb(transformer, 0.5)
+    ids, _ = encode("the cat sat on")
+    options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": TOKENIZER.pad_token_id}
+    assisted = transformer.generate(ids, assistant_model=model, **options)
+    assert torch.equal(assisted, transformer.generate(ids, **options))
+
+
+def test_evaluated_by_the_trainer_of_transformers(model, tmp_path):
+    """Metrics get the log-probabilities, as of any language model."""
+    tokenizer, rows, seen = (
+        copy.deepcopy(TOKENIZER),
+        [{"input_ids": encode(text)[0][0].tolist()} for text in TEXTS[:5]],
+        [],
+    )
+    tokenizer.padding_side = "right"  # behind padding, `<s>` would be among the items
+
+    def metrics(prediction):
+        seen.append(prediction)
+        return {"highest": prediction.predictions.max()}
+
+    trainer = Trainer(
+        model,
+        TrainingArguments(output_dir=str(tmp_path), report_to="none", use_cpu=True, disable_tqdm=True),
+        eval_dataset=rows,
+        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False),
+        compute_metrics=metrics,
+    )
+    found = trainer.evaluate()
+    scores = sum(model.score(torch.tensor([row["input_ids"]])).sum() for row in rows)
+    assert found["eval_loss"] == pytest.approx(
+        -scores.item() / sum(len(row["input_ids"]) - 1 for row in rows), rel=1e-5
+    )
+    assert seen[0].predictions.shape == (*seen[0].label_ids.shape, len(TOKENIZER))
+    assert found["eval_highest"] <= 0
+
+
 def test_generation_keeps_the_context_it_needs_only(model):
     ids = torch.arange(1, 11)[None].repeat(2, 1)
     inputs = model.prepare_inputs_for_generation(ids, attention_mask=torch.ones_like(ids))
@@ -229,6 +283,14 @@ def test_generation_keeps_the_context_it_needs_only(model):
 def test_scores_of_ids_outside_the_vocabulary(model, ids):
     with pytest.raises(ValueError, match="the model has the tokens 0 to"):
         model.score(torch.tensor(ids))
+
+
+def test_no_tokens_at_all(model):
+    with pytest.raises(ValueError, match="at least one token per row"):
+        model.score(torch.zeros(2, 0, dtype=torch.long))
+    nothing = model(torch.zeros(1, 3, dtype=torch.long), attention_mask=torch.zeros(1, 3))
+    assert_close(nothing.logits.exp().sum(-1), torch.ones(1, 3))
+    assert model(torch.tensor([[1, 2]]), labels=torch.tensor([[-100, -100]])).loss == 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
@@ -248,6 +310,19 @@ def test_tables_stay_float32_however_a_model_is_built(model, dtype, tmp_path):
         assert torch.equal(other.score(ids), model.score(ids))
     unfitted = AutoModelForCausalLM.from_config(NGramConfig(vocab_size=4, order=2), dtype=dtype)
     assert unfitted.score(torch.tensor([[0, 1]])).dtype == torch.float32
+
+
+def test_other_devices(model):
+    elsewhere = NGramForCausalLM(model.config).to("meta")
+    assert elsewhere.device.type == "meta"
+    assert all(buffer.is_meta for buffer in elsewhere.buffers())
+    assert elsewhere.to_empty(device="cpu").device.type == "cpu"
+    if torch.cuda.is_available():
+        ids, mask = encode("the cat sat on the mat", "a zebra sang </s>", side="left")
+        moved = AutoModelForCausalLM.from_config(model.config).to("cuda")
+        moved.load_state_dict(model.state_dict())
+        assert_close(moved.score(ids.cuda(), mask.cuda()).cpu(), model.score(ids, mask))
+        assert_close(moved(ids.cuda(), mask.cuda()).logits.cpu(), model(ids, mask).logits)
 
 
 def test_tables_go_out_and_in(model):

@@ -136,6 +136,20 @@ def test_texts_are_as_long_and_as_frequent_as_the_model_says():
     assert not np.isin(corpus.ids, [bos, eos]).any()
 
 
+def test_the_seed_decides():
+    model = fitted(order=3)
+    one, same, other = (sample_corpus(model, texts=50, seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(one.ids, same.ids)
+    assert np.array_equal(one.lengths, same.lengths)
+    assert not np.array_equal(one.lengths, other.lengths)
+
+
+def test_texts_end_at_the_longest_length():
+    corpus = sample_corpus(fitted(order=2), texts=50, seed=0, max_length=2)
+    assert corpus.lengths.max() == 2
+    assert len(corpus.ids) == corpus.lengths.sum()
+
+
 def test_what_cannot_be_drawn_from():
     for options in ({"smoothing": "stupid_backoff"}, {"classes": 3}):
         with pytest.raises(ValueError, match="texts are drawn from n-grams of words"):

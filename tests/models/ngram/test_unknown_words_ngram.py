@@ -10,14 +10,20 @@ import math
 from pathlib import Path
 
 import pytest
+from transformers import AutoTokenizer
 
 from hf_lecture_models import load_model
-from hf_lecture_models.evaluation import sentence_ranking
+from hf_lecture_models.evaluation import scoring, sentence_ranking
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline
 from hf_lecture_models.evaluation.surprisal import score_spans
+from hf_lecture_models.lab.studies.blimp import Paradigm, measure_paradigm
 from hf_lecture_models.lab.studies.filtering import text_perplexities
+from hf_lecture_models.lab.studies.rescoring import Hypothesis, Rescoring, best_of, tune_weight
 from hf_lecture_models.lab.studies.word_surprisal import word_surprisals
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from tests.models.ngram.arpa_ngram import assert_same_tables
 from tests.models.ngram.kenlm_ngram import ORDER, SENTENCES, files_without_unknown
 
 # log10 p by hand: <s> the, unknown, cat without a context, cat </s>.
@@ -43,6 +49,17 @@ def test_known_words_count_in_every_form_of_the_file(files):
         alone = evaluate_language_model(model, tokenizer, texts, progress=False)
         assert stream["perplexity_without_unk"] == pytest.approx(alone["perplexity_without_unk"], rel=1e-6)
     assert evaluate_language_model(*load_model(files["lm.arpa"]), [SENTENCE], progress=False)["perplexity"] == math.inf
+
+
+def test_the_file_comes_back_without_unknown_word(files, tmp_path):
+    model, tokenizer = NGramForCausalLM.from_arpa(files["lm.arpa"])
+    assert tokenizer.tokenize(SENTENCE) == ["the", "<unk>", "cat"]
+    assert AutoTokenizer.from_pretrained(files["folder"]).unk_token == "<unk>"
+    model.save_arpa(tmp_path / "again.arpa", tokenizer)
+    assert "<unk>" not in (tmp_path / "again.arpa").read_text(encoding="utf-8")
+    words, tables = read_arpa(tmp_path / "again.arpa")
+    assert words == read_arpa(files["lm.arpa"])[0] == ["the", "cat", "Senjō", "sat", "<s>", "</s>", "<pad>"]
+    assert_same_tables(tables, read_arpa(files["lm.arpa"])[1])
 
 
 def test_an_unknown_word_of_classes(tmp_path):
@@ -97,3 +114,26 @@ def test_lists_of_a_recogniser_are_ordered_alike_in_every_form(files, weight):
         rank = SentenceRankingPipeline(model=model, tokenizer=tokenizer, task="sentence-ranking")
         orders.append([entry["index"] for entry in rank(SENTENCES, scores=scores, weight=weight, length_bonus=0.1)])
     assert orders[0] == orders[1] == orders[2] == orders[3] != sorted(orders[0])
+
+
+def test_hypotheses_of_probability_0(files):
+    model, tokenizer = load_model(files["lm.arpa"])
+    scored = sentence_ranking.score_sentences(model, tokenizer, ["dog the", "dog cat"])
+    group = [
+        Hypothesis(text, score, one.log_prob, one.finite_log_prob)
+        for text, score, one in zip(["dog the", "dog cat"], [0.0, -0.5], scored, strict=True)
+    ]
+    # ln P of the known words: the -0.602, </s> -0.903 - 0.222; cat -0.745, </s> -0.6; log10, times ln 10.
+    assert best_of(group, Rescoring(0.25)).sentence == "dog the"
+    assert best_of(group, Rescoring(1.0)).sentence == "dog cat"
+    crossing = 0.5 / (math.log(10) * ((0.6020599 + 0.90309 + 0.2218488) - (0.7447275 + 0.6)))
+    assert tune_weight([group], ["dog cat"]).weight == pytest.approx(2 * crossing, rel=1e-5)
+    assert sentence_ranking.ZERO == scoring.ZERO == pytest.approx(-230.2585093)
+
+
+def test_pairs_of_sentences_with_one_unknown_word(files):
+    """Two of probability 0 are no tie: the known words decide, as in KenLM's form."""
+    pairs = Paradigm("x", "y", "z", good=["the cat sat dog", "dog the"], bad=["sat the cat dog", "the dog dog"])
+    for path in files.values():
+        row = measure_paradigm(*load_model(path), pairs)
+        assert (row["accuracy"], row["ties"], row["known_pairs"]) == (1.0, 0, 0)

@@ -315,6 +315,13 @@ def test_zero_pad_counts_words_only() -> None:
         zero_pad(torch.ones(2, 12, 1), words, 3)
 
 
+def test_layers_have_a_bound() -> None:
+    with pytest.raises(ValueError, match="max_position_embeddings is 100000; at most 1024 is allowed"):
+        LayerPerInputConfig(max_position_embeddings=100_000)
+    with pytest.raises(ValueError, match="num_hidden_layers of LayerPerInputConfig follows from its other fields"):
+        LayerPerInputConfig(num_hidden_layers=3)
+
+
 # Files
 
 
@@ -335,3 +342,18 @@ def test_auto_classes_give_the_saved_network(name: str, tokenizer: Any, tmp_path
     other = next(cls for kind, (_, cls) in CLASSES.items() if kind != name)
     with pytest.raises(ValueError, match=f"cannot read a checkpoint of model_type '{config.model_type}'"):
         other.from_pretrained(tmp_path)
+
+
+@both
+def test_words_can_be_added_to_trained_vectors_only(name: str, tokenizer: Any) -> None:
+    model = build(name, tokenizer, embedding_size=4).eval()
+    before = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    tokenizer.add_tokens(["superb"])
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    assert model.config.vocab_size == len(tokenizer)
+    assert_close(model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits, before)
+    for coding in ("one_hot", "integer"):
+        fixed = build(name, tokenizer, input_coding=coding)
+        with pytest.raises(ValueError, match=f"input_coding='{coding}' .*cannot be resized: .* train a new model"):
+            fixed.resize_token_embeddings(len(tokenizer) + 1)
+        assert fixed.resize_token_embeddings(len(tokenizer)) is fixed.model.embed_tokens

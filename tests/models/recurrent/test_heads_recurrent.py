@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -245,6 +246,16 @@ def test_no_gradient_flows_into_padding() -> None:
         assert moved.nonzero().flatten().tolist() == [0, 1, 5, 6, 7]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@torch.no_grad()
+def test_half_precision_hides_padding(dtype: torch.dtype) -> None:
+    """The number that the maximum has for minus infinity fits into the type."""
+    model, ids = build(pooling="max", num_hidden_layers=1).to(dtype), torch.randint(28, (2, 6))
+    alone = model(ids[:1, :3]).logits[0]
+    found = model(ids, attention_mask=torch.tensor([[1, 1, 1, 0, 0, 0], [1] * 6])).logits[0]
+    assert_close(found, alone, rtol=0, atol=0.05)
+
+
 # Dropout
 
 
@@ -284,6 +295,21 @@ def test_a_head_starts_from_a_saved_language_model(head: Any, fields: dict[str, 
     assert model.classifier.out_features == model.config.num_labels == 4
 
 
+def test_how_a_text_becomes_a_vector_is_the_classifiers_choice(tmp_path: Path) -> None:
+    build(RecurrentForCausalLM).save_pretrained(tmp_path)
+    fields = {"pooling": "max", "pair_combination": "infersent"}
+    model = RecurrentForSequenceClassification.from_pretrained(tmp_path, **fields)
+    assert model.classifier.in_features == 4 * 12
+    with pytest.raises(ValueError, match=r"lacks tensors: model\.layers\.0\.backwards"):
+        RecurrentForSequenceClassification.from_pretrained(tmp_path, bidirectional=True)
+
+
+def test_the_types_of_a_pair_are_named_in_the_signature() -> None:
+    names = signature(RecurrentForSequenceClassification.forward).parameters
+    assert names["token_type_ids"].default is None, "Trainer and pipelines read the signature"
+    assert "token_type_ids" not in signature(RecurrentForTokenClassification.forward).parameters
+
+
 # Bad input
 
 
@@ -316,3 +342,10 @@ def test_pooling_of_a_model_without_a_texts_vector_is_refused(model_class: Any, 
     ):
         model_class(small(**fields))
     RecurrentModel(small(**fields))  # what a classifier has below its head
+
+
+def test_directions_that_are_mixed_are_not_taken_apart() -> None:
+    fields = {"bidirectional": True, "output_projection_size": 9}
+    with pytest.raises(ValueError, match="set output_projection_size=None, or pooling='mean' or 'max'"):
+        build(**fields)
+    build(pooling="max", **fields)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch._dynamo.exc import Unsupported
 from torch.testing import assert_close
 
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.model_tests import RecurrentCacheTests, Tensors, TokenTests, token_inputs
@@ -237,12 +238,38 @@ def test_dropout_acts_on_the_word_vectors() -> None:
         assert_close(kept, vectors, rtol=0, atol=0)
 
 
+@pytest.mark.cases(0, 1)
+@pytest.mark.parametrize("cell_type", ["lstm", "gru", "elman"])
+def test_compiled_where_torch_can(cell_type: str) -> None:
+    """In pieces around torch's kernels; in one piece, without padding, once torch is told to try."""
+    model, words = build(cell_type=cell_type), ids(2, 5)
+    mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+    torch.compiler.reset()
+    compiled = torch.compile(model, backend="eager")
+    for given in ({"labels": words}, {"labels": words, "attention_mask": mask, "logits_to_keep": 1}):
+        ours, theirs = compiled(words, **given), model(words, **given)
+        assert_close((ours.loss, ours.logits), (theirs.loss, theirs.logits))
+    torch.compiler.reset()
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    with torch._dynamo.config.patch(allow_rnn=True):
+        for given in ({"labels": words}, {"labels": words, "logits_to_keep": 1}):
+            ours, theirs = compiled(words, **given), model(words, **given)
+            assert_close((ours.loss, ours.logits), (theirs.loss, theirs.logits))
+
+
 def test_a_batch_of_nothing_but_padding() -> None:
     model = build()
     outputs = model(ids(2, 4), attention_mask=torch.zeros(2, 4, dtype=torch.long), labels=torch.full((2, 4), -100))
     assert outputs.logits.isfinite().all()
     assert outputs.loss == 0
     assert all((tensor == 0).all() for state in outputs.past_key_values.states for tensor in state)
+
+
+def test_a_bidirectional_model_goes_on_from_nothing() -> None:
+    model = build(RecurrentModel, bidirectional=True)
+    assert model(ids(1, 3), use_cache=True).past_key_values is None
+    with pytest.raises(ValueError, match="whole text at once"):
+        model(ids(1, 3), past_key_values=RecurrentCache(2))
 
 
 # Configuration

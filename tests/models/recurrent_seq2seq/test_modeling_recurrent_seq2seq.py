@@ -295,3 +295,13 @@ def test_state_of_constant_size() -> None:
         shapes = [[tuple(tensor.shape) for tensor in state] for state in cache.states]
         assert shapes == [[(1, 8), (1, 8)], [(1, 8), (1, 8)], [(1, 3, 8)]]
     assert cache.get_seq_length() == 4
+
+
+def test_two_vocabularies_cannot_be_resized_as_one() -> None:
+    model = build(decoder_vocab_size=25)
+    with pytest.raises(ValueError, match="two vocabularies"):
+        model.resize_token_embeddings(30)
+    shared = build()
+    shared.resize_token_embeddings(30)
+    assert shared.config.vocab_size == 30
+    assert shared(torch.tensor([[29]]), decoder_input_ids=torch.tensor([[22]])).logits.shape == (1, 1, 30)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -22,6 +23,7 @@ from tests.model_tests import (
     Tensors,
     left_padded,
     perturb,
+    switch_checkpointing,
     token_inputs,
 )
 from tests.models.official_checkpoints import weighted_sum
@@ -211,6 +213,17 @@ class TestLayerMixPost(SelfAttentionLMTests):
     fields = {"position_encoding": "learned", "norm_position": "post", "layer_mix": True}
 
 
+@pytest.mark.parametrize("tests", [TestLearnedPost, TestRelativePost, TestAlibiPost, TestNonePost, TestLayerMixPost])
+def test_norms_behind_each_part_with_each_kind_of_positions(tests: type[SelfAttentionLMTests], tmp_path: Path) -> None:
+    """Of the classes that are slow, what such a pair could break."""
+    checks = tests()
+    checks.test_outputs_equal_reference()
+    checks.test_gradients_equal_reference()
+    checks.test_batch_equals_single_rows("left")
+    checks.test_cache_with_left_padding((2, 3, 3))
+    checks.test_save_and_reload(tmp_path)
+
+
 class TestModel(ModelTests):
     model_class = SelfAttentionModel
     perturbation = 0.4
@@ -270,6 +283,20 @@ def test_masked_tokens_within_a_row_take_no_place(kind: str, implementation: str
         cache = output.past_key_values
         pieces.append(output.logits)
     assert_close(torch.cat(pieces, 1)[mask].view_as(expected), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["relative", "alibi"])
+@torch.no_grad()
+def test_the_bias_has_one_row_for_all_unless_padding_wants_more(kind: str) -> None:
+    model, shapes = build(position_encoding=kind), []
+    hook = lambda module, inputs, output: shapes.append(tuple(output[1].shape))  # noqa: E731
+    model.model.position_encoding.register_forward_hook(hook)
+    right = token_inputs(small(), (9, 4, 7))
+    for inputs in ({"input_ids": right["input_ids"]}, right, ragged()):
+        model(**inputs)
+    cache = model(right["input_ids"], use_cache=True).past_key_values
+    model(right["input_ids"][:, :1], past_key_values=cache)
+    assert shapes == [(1, 3, 9, 9), (1, 3, 9, 9), (3, 3, 9, 9), (1, 3, 9, 9), (1, 3, 1, 10)]
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "relative", "alibi", "none"])
@@ -381,3 +408,16 @@ def test_the_mix_starts_as_the_last_layer() -> None:
         assert (missing, unknown) == ([], ["model.layer_mix.theta"])
         ids = torch.arange(10)[None]
         assert_close(mixed(ids).logits, plain(ids).logits, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpointing_reaches_the_trained_bias(use_reentrant: bool) -> None:
+    """The bias is one tensor for all blocks, within what they are handed."""
+    model, inputs = build(position_encoding="relative", dropout=0.0).train(), ragged()
+    gradients = []
+    for _ in range(2):
+        model.zero_grad()
+        model(**inputs, labels=inputs["input_ids"]).loss.backward()
+        gradients.append({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
+        switch_checkpointing(model, True, {"use_reentrant": use_reentrant})
+    assert_close(gradients[1], gradients[0], rtol=0, atol=1e-6)

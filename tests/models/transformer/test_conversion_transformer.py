@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing import assert_close
 from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel
 
 from hf_lecture_models import (
     LectureTransformerConfig,
     LectureTransformerForConditionalGeneration,
+    LectureTransformerModel,
 )
 from tests.model_tests import Tensors, perturb
-from tests.models.official_checkpoints import OfficialCheckpointTests, assert_same_models
+from tests.models.official_checkpoints import OfficialCheckpointTests, assert_same_models, rewrite
 
 SHAPE = {"vocab_size": 31, "d_model": 12, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 3}
 SHAPE |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 20, "decoder_ffn_dim": 16, "max_position_embeddings": 40}
@@ -37,6 +39,15 @@ def official(**changes: Any) -> Any:
         model.final_logits_bias.normal_()
     model.tie_weights()
     return model.eval()
+
+
+def with_all_names(weights: Tensors) -> Tensors:
+    """As old files hold it: what is tied under all of its names, and the sinusoids."""
+    names = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+    more = {name: weights["model.shared.weight"].clone() for name in names}
+    table = torch.zeros(40, 12)
+    more |= {f"model.{stack}.embed_positions.weight": table.clone() for stack in ("encoder", "decoder")}
+    return weights | more
 
 
 def make_inputs() -> Tensors:
@@ -100,6 +111,17 @@ def official_weights(model: Any) -> Tensors:
         found[name] = parameter
     found["model.shared.weight"] = found["model.encoder.embed_tokens.weight"]
     return found
+
+
+def test_files_with_all_names(tmp_path: Path) -> None:
+    theirs, inputs = official(), make_inputs() | {"decoder_input_ids": torch.full((3, 1), 30)}
+    theirs.save_pretrained(tmp_path)
+    rewrite(tmp_path, with_all_names)
+    ours, info = LectureTransformerForConditionalGeneration.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(info.values()), info
+    assert_close(ours(**inputs).logits, theirs(**inputs).logits, rtol=0, atol=1e-5)
+    base = LectureTransformerModel.from_pretrained(tmp_path)
+    assert_close(base(**inputs)[0], theirs.model(**inputs)[0])
 
 
 class TestOfficialMarian(OfficialCheckpointTests):

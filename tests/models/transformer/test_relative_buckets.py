@@ -243,6 +243,43 @@ def test_the_model_equals_its_numbers(implementation: str) -> None:
         assert_close(model(**inputs, decoder_input_ids=target).logits, expected, rtol=0, atol=1e-4)
 
 
+@torch.no_grad()
+def test_all_caches_generate_alike() -> None:
+    """Greedy and by beams, sources padded on either side: growing, static and no cache, sdpa and eager."""
+    model = LectureTransformerForConditionalGeneration(small(norm_position="pre")).eval()
+    perturb(model, 0.5)
+    lengths = (9, 3, 6)
+    right = token_inputs(model.config, lengths)
+    left = left_padded(right, list(right), lengths)
+    options = {"max_new_tokens": 10, "do_sample": False, "no_repeat_ngram_size": 2, "disable_compile": True}
+    for beams in (1, 3):
+        expected = model.generate(**right, **options, num_beams=beams, use_cache=False)
+        assert len(expected.unique()) > 3, "the outputs say nothing"
+        for implementation in ("sdpa", "eager"):
+            model.set_attn_implementation(implementation)
+            for inputs in (right, left):
+                for kept in (None, "static"):
+                    found = model.generate(**inputs, **options, num_beams=beams, cache_implementation=kept)
+                    assert torch.equal(found, expected), (beams, implementation, kept)
+
+
+def test_first_scores_are_as_large_as_scaled_ones() -> None:
+    """T5's queries start smaller by √head_dim; all else starts as without."""
+    torch.manual_seed(0)
+    model = LectureTransformerModel(LectureTransformerConfig(**SHAPE | BUCKETS | {"hidden_size": 48}))
+    torch.manual_seed(0)
+    unscaled = LectureTransformerModel(small(hidden_size=48))
+    for ours, theirs in ((unscaled.encoder, model.encoder), (unscaled.decoder, model.decoder)):
+        for block, other in zip(ours.layers, theirs.layers, strict=True):
+            weight, scaled = block.self_attn.qkv_proj.weight, other.self_attn.qkv_proj.weight
+            assert weight[48:].std().item() == pytest.approx(scaled[48:].std().item(), rel=0.05)
+            ratio = weight[:48].std() / scaled[:48].std()
+            assert ratio.item() == pytest.approx(block.self_attn.head_dim**-0.5, rel=0.1)
+    cross = unscaled.decoder.layers[0].cross_attn
+    expected = model.decoder.layers[0].cross_attn.q_proj.weight.std() * cross.head_dim**-0.5
+    assert cross.q_proj.weight.std().item() == pytest.approx(expected.item(), rel=0.1)
+
+
 # Files of T5
 
 KINDS = {

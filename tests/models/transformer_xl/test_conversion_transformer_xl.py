@@ -152,6 +152,25 @@ def test_it_computes_what_the_old_library_did(references: Path, kind: str, memor
         assert_close(state[0], expected[f"memory_{memory_start}_{number}"], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["plain", "adaptive", "tied_biases"])
+def test_its_gradients_are_those_of_the_old_library(references: Path, kind: str) -> None:
+    folder = references / kind
+    expected = load_file(folder / "outputs.safetensors")
+    model = TransfoXLLMHeadModel.from_pretrained(folder)
+    model.config.memory_start = "empty"
+    ids = expected["ids"][:, :8]
+    loss = model(ids, labels=ids).loss
+    assert_close(loss, expected["loss_empty_first_8"], rtol=0, atol=1e-5)
+    loss.backward()
+    gradients = their_weights({name: parameter.grad for name, parameter in model.named_parameters()})
+    shared = "layers.0.dec_attn.r_" if kind == "tied_biases" else "nothing"
+    found = {re.sub(rf"{shared}(?=[rw]_bias)", "r_", name): gradient for name, gradient in gradients.items()}
+    theirs = {name.removeprefix("gradient."): g for name, g in expected.items() if name.startswith("gradient.")}
+    assert theirs.keys() == found.keys()
+    for name, gradient in theirs.items():
+        assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=lambda m, name=name: f"{name}: {m}")
+
+
 def test_a_published_folder_loads_as_it_is(
     published: tuple[TransfoXLLMHeadModel, Path],
     tmp_path: Path,
@@ -257,6 +276,12 @@ def test_its_tokenizer_is_found(published: tuple[TransfoXLLMHeadModel, Path], ki
     assert scores[0].log_prob == pytest.approx(expected.item(), abs=1e-4)
 
 
+def test_lower_case(published: tuple[TransfoXLLMHeadModel, Path]) -> None:
+    _, folder = published
+    torch.save(VOCABULARY | {"lower_case": True}, folder / "vocab.bin")
+    assert AutoTokenizer.from_pretrained(folder)("The CAT").input_ids == [1, 3]
+
+
 class Calls:
     """A pickle that would call something."""
 
@@ -300,6 +325,21 @@ def all_fields(monkeypatch: pytest.MonkeyPatch) -> Any:
     return VOCABULARY | fields
 
 
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_vocabulary_with_all_fields_of_its_tokenizer(
+    published: tuple[TransfoXLLMHeadModel, Path], all_fields: Any, protocol: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As transformers 4.35 pickles it: the words are read, and no class of the file is looked for."""
+    _, folder = published
+    as_pickle(folder, all_fields, protocol)
+    for name in [name for name in sys.modules if name.startswith("their_")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert AutoTokenizer.from_pretrained(folder)("the cat sleeps w26").input_ids == [1, 3, 2, 30]
+    found = read_vocabulary(folder / "vocab.pkl")
+    for name in VOCABULARY:
+        assert found[name] == VOCABULARY[name]
+
+
 @pytest.mark.parametrize("saved", ["vocab.bin", "vocab.bin of old torch", "vocab.pkl", "vocab.pkl of torch"])
 @pytest.mark.parametrize("whole", ["fields", "Vocab", "Corpus"])
 def test_what_torch_saved_with_objects(
@@ -323,6 +363,15 @@ def test_what_torch_saved_with_objects(
         (folder / "vocab.bin").unlink()
         torch.save(thing, folder / name, _use_new_zipfile_serialization=not saved.endswith("old torch"))
     assert AutoTokenizer.from_pretrained(folder)("the cat sleeps w26").input_ids == [1, 3, 2, 30]
+
+
+def test_words_that_python_2_pickled(published: tuple[TransfoXLLMHeadModel, Path]) -> None:
+    """A `str` of Python 2 is bytes, here those of UTF-8."""
+    _, folder = published
+    as_pickle(folder, None)
+    word = "schön".encode()
+    (folder / "vocab.pkl").write_bytes(b"(dU\x07idx2sym(lU" + bytes([len(word)]) + word + b"as.")
+    assert read_vocabulary(folder / "vocab.pkl") == {"idx2sym": ["schön"]}
 
 
 def test_nothing_of_a_pickle_is_run(

@@ -281,6 +281,10 @@ def test_a_classifier_computes_the_class_state_alone() -> None:
     assert_close(model.model(images, num_states=3).last_hidden_state, all_states[:, :3], rtol=0, atol=1e-5)
 
 
+def test_an_untrained_classifier_finds_all_classes_equally_probable() -> None:
+    assert (LectureViTForImageClassification(small())(torch.randn(2, 3, 12, 12)).logits == 0).all()
+
+
 # Patches
 
 
@@ -303,6 +307,31 @@ def test_mean_colors_are_those_of_the_pixels() -> None:
                 red, green, blue = (int(mean / 32) for mean in patch.mean((1, 2)))
                 assert color == 64 * red + 8 * green + blue
     assert mean_colors(torch.full((1, 1, 4, 4), 255, dtype=torch.uint8), 4).tolist() == [[7]]
+
+
+def test_grey_images_of_every_kind() -> None:
+    """What Pillow makes of a color image, of an array too; channels first or last."""
+    np = pytest.importorskip("numpy")
+    image_module = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 5, 3), dtype=np.uint8)
+    processor = GrayscaleImageProcessor(size={"height": 6, "width": 5}, do_normalize=False, do_rescale=False)
+    color = image_module.fromarray(pixels)
+    expected = torch.tensor(np.array(color.convert("L")))[None]
+    kinds = [color, color.convert("RGBA"), color.convert("L"), pixels, np.moveaxis(pixels, 2, 0)]
+    grey = np.array(color.convert("L"))
+    for kind in [*kinds, grey, grey[None], grey[..., None], torch.from_numpy(pixels), torch.from_numpy(grey), [grey]]:
+        found = processor(kind, return_tensors="pt").pixel_values[0]
+        assert (found.short() - expected.short()).abs().max() <= 1
+    with pytest.raises(ValueError, match="is an array of shape .* cannot be an image: .* an axis of 1 or 3 channels"):
+        processor(np.zeros((4, 6, 5), dtype=np.uint8))
+    assert processor([grey, pixels], return_tensors="pt").pixel_values.shape == (2, 1, 6, 5)
+    wide = np.moveaxis(pixels[:5, :, :].astype(np.float32) * 9, 2, 0)  # numbers that need no rescaling, of any size
+    plain = GrayscaleImageProcessor(do_resize=False, do_normalize=False, do_rescale=False)
+    found = plain(wide, return_tensors="pt").pixel_values[0, 0]
+    torch.testing.assert_close(
+        found, torch.tensor(np.array([299, 587, 114]) @ wide.reshape(3, -1) / 1000).view(5, 5).float()
+    )
+    assert torch.equal(plain(wide[0], return_tensors="pt").pixel_values[0, 0], torch.tensor(wide[0]))
 
 
 # The image processor of one channel

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models import Word2VecConfig, Word2VecModel, WordTokenizer
+from hf_lecture_models.cli.convert import run
 from hf_lecture_models.models.word2vec.reader_word2vec import MAX_WORD_BYTES, read_word2vec
 from tests.memory import memory_taken
 
@@ -184,6 +186,23 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz", "v.vec", "v.txt.gz"])
+def test_the_terminal_converts_there_and_back(name: str, tmp_path: Path, capsys: Any) -> None:
+    words = ["the", "cat", "zoë"]
+    plain = file_of(tmp_path / "plain", ".bin" in name, words, VECTORS[:3]).read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(plain) if name.endswith(".gz") else plain)
+    run(str(tmp_path / name), tmp_path / "folder")
+    model, tokenizer = (auto.from_pretrained(tmp_path / "folder") for auto in (AutoModel, AutoTokenizer))
+    assert isinstance(model, Word2VecModel)
+    ids = tokenizer("the zoë", add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert (model(ids).last_hidden_state[0].detach().numpy() == VECTORS[[0, 2]]).all()
+    (tmp_path / "back").mkdir()
+    run(str(tmp_path / "folder"), tmp_path / "back" / name)
+    back = (tmp_path / "back" / name).read_bytes()
+    assert (gzip.decompress(back) if name.endswith(".gz") else back) == plain
+    assert "words of width 5" in capsys.readouterr().out
+
+
 # Text with the options that gensim needs for it, and those of ours that differ in name.
 AS_GENSIM: dict[str, tuple[bytes, dict[str, Any], dict[str, Any]]] = {
     "no last line feed": (b"2 3\ncat 1 2 3\ndog 4 5 6.5", {}, {}),
@@ -220,6 +239,21 @@ def test_texts_are_read_as_gensim_reads_them(name: str, packed: bool, tmp_path: 
     # For each row of a doubled word gensim adds a word None and a vector of zeros.
     assert words == [word for word in expected.index_to_key if word is not None]
     assert (vectors == expected.vectors[: len(words)]).all()
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_a_warning_names_what_is_left_out(binary: bool, tmp_path: Path) -> None:
+    doubled = file_of(tmp_path / "doubled", binary, ["the", "cat", "the", "a", "the", "c"])
+    with pytest.warns(UserWarning, match="doubled: 2 rows are of words that are there already, such as 'the'"):
+        words, vectors = read_word2vec(doubled, binary)
+    assert words == ["the", "cat", "a", "c"]
+    assert (vectors == VECTORS[[0, 1, 3, 5]]).all()
+    more = tmp_path / "more"
+    more.write_bytes(file_of(tmp_path / "whole", binary).read_bytes().replace(b"6 5", b"4 5", 1))
+    with pytest.warns(UserWarning, match="more has more than the 4 words of its first line; the others are left out"):
+        words, vectors = read_word2vec(more, binary)
+    assert words == WORDS[:4]
+    assert (vectors == VECTORS[:4]).all()
 
 
 def test_words_of_glove_may_have_spaces(tmp_path: Path) -> None:

@@ -239,6 +239,26 @@ def test_codes_of_gensim(counts: list[int]) -> None:
         assert word2vec.wv.get_vecattr(str(index), "point").tolist() == node[on_path].flip(0).tolist()
 
 
+def test_gensim_gives_the_same_probability_to_a_sentence() -> None:
+    """Its `score`: the sum of ln P over all pairs in whole windows, under the hierarchical softmax."""
+    gensim = pytest.importorskip("gensim.models")
+    words = [str(index) for index in range(1, 17)]
+    theirs = gensim.Word2Vec(hs=1, negative=0, sg=1, vector_size=6, window=2, sorted_vocab=0, min_count=0, sample=0)
+    theirs.build_vocab_from_freq({word: int(COUNTS[int(word)]) for word in words})
+    theirs.prepare_weights()
+    model = build(output_layer="hierarchical_softmax").eval()
+    with torch.no_grad():
+        model.output.weight.mul_(0.3)  # it leaves out scores beyond 6
+    theirs.wv.vectors[:] = model.model.embed_tokens.weight[1:17].detach().numpy()
+    theirs.syn1[:] = model.output.weight[:16].detach().numpy()
+    sentence = ["3", "1", "4", "1", "5", "9", "2", "6"]
+    ids = torch.tensor([[int(word) for word in sentence]])
+    row, place, target = model.windows(torch.ones_like(ids, dtype=torch.bool), drawn=False).nonzero(as_tuple=True)
+    losses = model.output(model(ids).last_hidden_state[row, place], ids[row, target])
+    # It reads ln σ from a table, whose places are off by 0.4 %.
+    assert -losses.sum().item() == pytest.approx(theirs.score([sentence], total_sentences=1)[0], rel=0.03)
+
+
 def test_codes_are_the_shortest_there_are() -> None:
     """Their mean length lies within one bit of the entropy (Shannon's bounds)."""
     counts = torch.tensor([2**n for n in range(12)] + [3, 3, 7])

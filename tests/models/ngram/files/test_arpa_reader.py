@@ -247,6 +247,17 @@ def test_truncated_and_damaged_gzip_is_refused(tmp_path):
             read_arpa(path)
 
 
+@pytest.mark.slow
+def test_gzip_bombs_are_refused(tmp_path):
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb", compresslevel=9) as bomb:
+        bomb.write(SMALL.split("\\1-grams:")[0].encode())
+        for _ in range(40):
+            bomb.write(b"\n" * 1_000_000)
+    with pytest.raises(ValueError, match="unpack to more than 200 times their size"):
+        read_arpa(path)
+
+
 PIECES = [
     b"-99",
     b"0",
@@ -321,6 +332,14 @@ def expect_refused_or_as_kenlm(path: Path, content: bytes) -> None:
 @settings(max_examples=250)
 @given(damaged())
 def test_damaged_files_are_refused_or_read_as_kenlm_does(tmp_path_factory, content):
+    expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@settings(max_examples=20_000)
+@given(damaged())
+def test_many_damaged_files(tmp_path_factory, content):
     expect_refused_or_as_kenlm(tmp_path_factory.getbasetemp() / "damaged.arpa", content)
 
 

@@ -90,3 +90,17 @@ def test_padding_inside_ngrams_is_refused(arpa, tmp_path):
     tables.keys[0][-1] = words.index("</s>") * tables.vocab_size + words.index("<pad>")
     with pytest.raises(ValueError, match="<pad> occurs in n-grams"):
         write_arpa(tables, words, tmp_path / "out.arpa")
+
+
+def test_a_full_disk_leaves_the_old_file(arpa, tmp_path, monkeypatch):
+    words, tables = read_arpa(arpa)
+    before = arpa.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hf_lecture_models.models.ngram.files.arpa_writer._digits", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_arpa(tables, words, arpa)
+    assert arpa.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [arpa]

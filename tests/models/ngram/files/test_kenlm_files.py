@@ -9,6 +9,7 @@ import random
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModel
@@ -23,8 +24,10 @@ from tests.models.ngram.kenlm_ngram import (
     all_files,
     arpa_of,
     by_order,
+    grams_of,
     header,
     ngrams,
+    probing_file,
     random_grams,
     trie_file,
 )
@@ -92,6 +95,12 @@ def test_bigrams(tmp_path):
     for name, text in all_files(grams).items():
         found = scores(*NGramForCausalLM.from_kenlm(write(tmp_path, text)), LINES)
         assert found == pytest.approx(expected, abs=1e-6 if "quantised" not in name else 1)
+
+
+def test_an_array_of_next_is_used():
+    """The kinds differ in bytes: otherwise the reader of arrays would not be tried."""
+    assert len(FILES["array"]) != len(FILES["trie"]) + 8 + 8 + 7
+    assert len(FILES["array"]) != len(trie_file(GRAMS, chop=0))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -187,6 +196,25 @@ def test_what_is_refused(text, message, tmp_path):
     assert str(path) in str(caught.value)
 
 
+def test_words_that_are_not_utf8_or_hold_blanks(tmp_path):
+    grams = {(word,): (-1.0, 0.0) for word in ("<unk>", "<s>", "</s>", "a\u00a0b")} | {("<s>", "</s>"): (-1.0, 0.0)}
+    with pytest.warns(UserWarning, match="1 words hold white space such as 'a\\\\xa0b'"):
+        NGramForCausalLM.from_kenlm(write(tmp_path, probing_file(grams)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kenlm_format, "word_hashes", lambda words: np.zeros(0))
+        patch.setattr(kenlm_format.np, "array_equal", lambda *_: True)
+        text = probing_file(grams).replace("a\u00a0b".encode(), b"a\xff\xffb"[:4])
+        with pytest.raises(ValueError, match="is not UTF-8; convert"):
+            NGramForCausalLM.from_kenlm(write(tmp_path, text))
+
+
+def test_no_folder_and_no_file(tmp_path):
+    with pytest.raises(OSError, match="none.bin"):
+        NGramForCausalLM.from_kenlm(tmp_path / "none.bin")
+    with pytest.raises(IsADirectoryError):
+        NGramForCausalLM.from_kenlm(tmp_path)
+
+
 def entry(text: bytes, key: bytes, change) -> bytes:
     """Change the entry of a hash table that has this key."""
     place = text.index(key)
@@ -269,6 +297,26 @@ def try_mutated(folder, seeds):
 
 def test_mutated_files(tmp_path):
     assert 60 < try_mutated(tmp_path, range(100)) < 100
+
+
+@pytest.mark.slow
+def test_many_mutated_files(tmp_path):
+    assert 1200 < try_mutated(tmp_path, range(100, 2000)) < 1900
+
+
+def test_weights_that_make_a_probability_exceed_one(tmp_path):
+    """Up to 2 it is clipped, as quantised weights may lead there; beyond, the tables are damaged."""
+    for weight, allowed in ((0.25, True), (0.5, False)):
+        grams = grams_of() | {("sat",): (-0.9, weight), ("</s>",): (-0.1, 0.0), ("Senjō",): (-0.9, weight)}
+        for text in (trie_file(grams), probing_file(grams)):
+            model, tokenizer = NGramForCausalLM.from_kenlm(write(tmp_path, text))
+            if allowed:
+                assert scores(model, tokenizer, ["Senjō"])[-1] == 0
+                continue
+            ids = tokenizer("Senjō </s>", return_tensors="pt").input_ids
+            for ask in (model.score, model, lambda ids, model=model: model(ids, labels=ids, logits_to_keep=1)):
+                with pytest.raises(ValueError, match="a probability is 2.5., and more than 1"):
+                    ask(ids)
 
 
 @pytest.fixture

@@ -9,18 +9,24 @@ import re
 import shutil
 import sys
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.io.runs import run_lock
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.out_of_core import engines, estimation
-from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
+from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, survey_texts
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, parts, store_counts
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS
+from tests.printed_commands import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
 
@@ -105,6 +111,23 @@ def test_spark_counts_the_same(small_parts, tmp_path):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     assert_equal(fit(memory=MemoryLimit("4GB", engine="spark"), order=3), fit(order=3))
+
+
+@pytest.mark.parametrize("running", [None, "the user's session"])
+def test_spark_logs_nothing_in_a_session_of_our_own(running, tmp_path, monkeypatch):
+    """The level of a session that is active is left as it is."""
+    ibis = pytest.importorskip("ibis")
+    options, stopped = {}, []
+    own = SimpleNamespace(stop=lambda: stopped.append(True))
+    builder = SimpleNamespace(config=lambda map: options.update(map) or SimpleNamespace(getOrCreate=lambda: own))
+    session = SimpleNamespace(getActiveSession=lambda: running, builder=builder)
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=session))
+    monkeypatch.setitem(vars(ibis), "pyspark", SimpleNamespace(connect=lambda one: one))
+    with engines._connect("spark", tmp_path, 10**9) as connection:
+        assert connection == (running or own)
+    assert options.get("spark.log.level") == (None if running else "OFF")
+    assert bool(stopped) == (running is None)
 
 
 def test_a_file_is_counted_and_what_fits_stays_in_memory(tmp_path, monkeypatch):
@@ -207,6 +230,17 @@ def test_where_no_stage_is_finished_other_options_begin_anew(tmp_path):
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
+def test_files_and_folders_of_other_files_are_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    for folder, error, message in (
+        (tmp_path / "thesis.txt", NotADirectoryError, "the work folder .*thesis.txt is a file; name a folder"),
+        (tmp_path, ValueError, "holds other files; name an empty one"),
+    ):
+        with pytest.raises(error, match=message):
+            fit(memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
 @pytest.mark.parametrize(("engine", "module"), [("duckdb", "ibis"), ("duckdb", "duckdb"), ("spark", "pyspark")])
 def test_an_engine_that_is_not_installed(monkeypatch, engine, module):
     monkeypatch.setitem(sys.modules, module, None)
@@ -214,6 +248,25 @@ def test_an_engine_that_is_not_installed(monkeypatch, engine, module):
         ImportError, match=rf"the engine {engine} is not installed .*pip install 'hf-lecture-models\[big\]'"
     ):
         fit(memory=MemoryLimit(engine=engine), order=3)
+
+
+def test_the_advised_versions_of_spark_are_those_that_were_run(monkeypatch):
+    """CONTRIBUTING.md names the version with which the tests of Spark passed; no next major version was run."""
+    ran = re.search(r"pyspark (\S+),", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[1]
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(ImportError) as error:
+        fit(memory=MemoryLimit(engine="spark"), order=3)
+    bound = SpecifierSet(re.search(r"'pyspark(\S+)'", str(error.value))[1])
+    assert ran in bound
+    assert f"{Version(ran).major + 1}.0" not in bound
+
+
+def test_spark_without_java(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", sys)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(FileNotFoundError, match="the engine spark needs Java"):
+        fit(memory=MemoryLimit(engine="spark"), order=3)
 
 
 def test_sizes():
@@ -344,3 +397,46 @@ def test_counts_that_are_not_sorted_are_refused(tmp_path):
     config = NGramConfig(vocab_size=4, order=2, bos_token_id=0, eos_token_id=1)
     with estimation.tqdm(disable=True) as bar, pytest.raises(ValueError, match="are not sorted by their words"):
         store_counts([batch], tmp_path, config, 1, 10, bar)
+
+
+def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts):
+    """A long first word has few tokens a character; all that follows is counted too, and the disk is for it."""
+    texts = ["a" * 5000, *TEXTS]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    survey, rest = (survey_texts(some, tokenizer, config_for(tokenizer, order=3)) for some in (texts, TEXTS))
+    tokens = sum(len(text.split()) + 2 for text in TEXTS)
+    assert (rest.texts, rest.tokens, survey.tokens) == (len(TEXTS), tokens, tokens + 3)
+    assert f"{len(TEXTS):,} texts, {tokens:,} tokens" in str(rest)
+    assert survey.memory > rest.memory
+    assert survey.disk > 0.9 * rest.disk
+
+
+def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monkeypatch):
+    limit, whole = MemoryLimit(engine="duckdb", folder=tmp_path / "work"), estimation.count_windows
+
+    def meanwhile(*arguments):
+        with pytest.raises(BlockingIOError, match="work is in use by another run; wait for it, or name another folder"):
+            fit(memory=limit, order=3)
+        limit.clear()  # which leaves the stages of the other one where they are
+        whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(estimation, "count_windows", meanwhile)
+        assert_equal(fit(memory=limit, order=3), fit(order=3))
+    with run_lock(tmp_path / "work"):
+        limit.clear()
+    assert (tmp_path / "work" / "tables").is_dir()
+    limit.clear()
+    assert not (tmp_path / "work").exists()
+
+
+def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
+    most, whole = [], estimation.StoredSmoothing.run
+
+    def measured(smoothing):
+        whole(smoothing)
+        most.append(sum(path.stat().st_size for path in (tmp_path / "work").rglob("*") if path.is_file()))
+
+    monkeypatch.setattr(estimation.StoredSmoothing, "run", measured)
+    model = fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
+    assert most[0] < survey_texts(TEXTS, TOKENIZER, model.config).disk

@@ -12,12 +12,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 
+from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram
+from tests.models.ngram.test_kenlm_ngram import zipf_texts
 
 # a three times, b c d twice, e ... m and </s> once: n_1 = 10, n_2 = 3, n_3 = 1, N = 19.
 DOZEN = "a a a b b c c d d e f g h i j k l m"
@@ -110,6 +113,19 @@ def test_good_turing_by_hand():
     assert after(model, tokenizer, "a", "<unk>") == pytest.approx(10 / 14)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [1000, 3000])
+def test_good_turing_equals_nltk(words):
+    nltk = pytest.importorskip("nltk.probability", reason="nltk is not installed")
+    texts = zipf_texts(0, 300, words)
+    model, tokenizer = fit(texts, "good_turing", 1)
+    tokens = [token for text in texts for token in [*text.split(), "</s>"]]
+    theirs = nltk.SimpleGoodTuringProbDist(nltk.FreqDist(tokens), bins=len(set(tokens)) + 1)
+    probs = model(torch.tensor([[tokenizer.bos_token_id]])).logits[0, -1].double().exp()
+    for word in {*tokens, "<unk>"}:
+        assert probs[tokenizer.convert_tokens_to_ids(word)].item() == pytest.approx(theirs.prob(word), rel=1e-5)
+
+
 @pytest.mark.parametrize(("smoothing", "options"), [("katz", {"k": 4}), ("good_turing", {})])
 @pytest.mark.parametrize("prune", [(0,), (0, 0, 1)])
 def test_ample_counts_equal_the_reference(smoothing, options, prune):
@@ -191,6 +207,28 @@ def test_stupid_backoff_equals_the_loop(order, row):
     assert scores[1:].tolist() == pytest.approx(written_out(STUPID, order, 0.4, row.split()), abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS)
+def test_stupid_backoff_equals_nltk(row):
+    lm = pytest.importorskip("nltk.lm", reason="nltk is not installed")
+    from nltk.util import everygrams
+
+    # nltk counts <s> among the unigrams, where here it is no event.
+    theirs = lm.StupidBackoff(alpha=0.4, order=3)
+    sentences = [["<s>", *text.split(), "</s>"] for text in STUPID]
+    theirs.fit([everygrams(words, max_len=3) for words in sentences], [w for words in sentences for w in words])
+    model, tokenizer = stupid()
+    words = row.split()
+    scores = model.score(torch.tensor([tokenizer.convert_tokens_to_ids(words)]))[0].double().exp()
+    with_starts, without = (sum(len(s) - drop for s in sentences) for drop in (0, 1))
+    for t in range(1, len(words)):
+        context = tuple(words[max(t - 2, 0) : t])
+        expected = theirs.unmasked_score(words[t], context)
+        by_words_alone = not theirs.counts[[context[-1]]][words[t]]
+        expected *= with_starts / without if by_words_alone else 1
+        assert scores[t].item() == pytest.approx(expected, rel=1e-5)
+
+
 def test_stupid_backoff_in_padded_batches():
     model, tokenizer = stupid()
     rows = [tokenizer.convert_tokens_to_ids(row.split()) for row in ROWS]
@@ -204,3 +242,26 @@ def test_stupid_backoff_in_padded_batches():
         together = model.score(ids)
         for scores, row, mask in zip(together, alone, ids != tokenizer.pad_token_id, strict=True):
             torch.testing.assert_close(scores[mask], row)
+
+
+def test_a_saved_stupid_backoff_ranks_and_refuses_the_rest(tmp_path):
+    model, tokenizer = stupid(backoff_factor=0.3)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    assert (model.config.smoothing, model.config.backoff_factor) == ("stupid_backoff", 0.3)
+    ranking = pipeline("sentence-ranking", model=model, tokenizer=tokenizer)(["the mat sat", "the cat sat"])
+    assert [entry["sequence"] for entry in ranking] == ["the cat sat", "the mat sat"]
+    expected = sum(written_out(STUPID, 3, 0.3, ["<s>", "the", "cat", "sat", "</s>"]))
+    assert ranking[0]["log_prob"] == pytest.approx(expected, abs=1e-5)
+    inputs = tokenizer("the cat", return_tensors="pt")
+    for refused in (
+        lambda: model(**inputs),
+        lambda: model(**inputs, labels=inputs.input_ids),
+        lambda: model.generate(**inputs, max_new_tokens=2),
+        lambda: evaluate_language_model(model, tokenizer, STUPID),
+        lambda: model.save_arpa(tmp_path / "lm.arpa", tokenizer),
+    ):
+        with pytest.raises(ValueError, match=r"do not sum to one|holds probabilities"):
+            refused()
+    assert not (tmp_path / "lm.arpa").exists()
