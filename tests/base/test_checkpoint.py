@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, OpenAIGPTConfig, OpenAIGPTLMHeadModel
+from transformers.integrations.peft import MIN_PEFT_VERSION
 
 from hf_lecture_models import (
     BagOfWordsConfig,
@@ -237,6 +238,18 @@ def test_what_a_quantiser_adds_is_not_missed(missing, is_quantized):
         refuse_missing(model, {"missing_keys": {missing}}, "the checkpoint")
 
 
+def test_a_pickle_is_looked_at_first_too(tmp_path, monkeypatch):
+    model = recurrent()
+    saved_with_other_config(tmp_path, model, hidden_size=4096)
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    monkeypatch.setattr(
+        RecurrentForCausalLM, "_move_missing_keys_from_meta_to_device", lambda *a: pytest.fail("loaded")
+    )
+    with pytest.raises(ValueError, match=r"has shape .* in the weights file"):
+        RecurrentForCausalLM.from_pretrained(tmp_path)
+
+
 class Opened(Exception):
     """What a pickle calls when it is opened with trust."""
 
@@ -280,6 +293,16 @@ def test_a_pickle_of_weights_loads(tmp_path, zipped):
     for options in ({}, {"use_safetensors": False}):
         found = RecurrentForCausalLM.from_pretrained(tmp_path, **options).state_dict()
         assert all(torch.equal(found[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_numbers_that_a_narrow_type_cannot_hold_are_refused(tmp_path):
+    model = recurrent()
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] = 1e5
+    model.save_pretrained(tmp_path)
+    RecurrentForCausalLM.from_pretrained(tmp_path, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match="infinite values in lm_head.weight; .*, or float16 cannot hold its numbers"):
+        RecurrentForCausalLM.from_pretrained(tmp_path, dtype=torch.float16)
 
 
 def test_a_base_model_and_a_new_head_still_load(tmp_path):
@@ -342,6 +365,24 @@ def test_quantised_weights_are_checked_by_their_parts():
     model.lm_head.weight = nn.Parameter(Quantised(integers, torch.full((20, 1), float("nan"))))
     with pytest.raises(ValueError, match="it holds NaN or infinite values in lm_head.weight"):
         refuse_non_finite(model, "it")
+
+
+def test_weights_of_eight_bits_are_checked():
+    model = recurrent()
+    for value in (1.0, float("nan")):
+        small = torch.full((20, 8), value).to(torch.float8_e4m3fn)
+        model.lm_head.weight = nn.Parameter(small, requires_grad=False)
+        if value == 1:
+            refuse_non_finite(model, "it")
+    with pytest.raises(ValueError, match="lm_head.weight; .*float8_e4m3fn cannot hold its numbers"):
+        refuse_non_finite(model, "it")
+
+
+def test_a_sum_that_overflows_is_no_infinite_weight():
+    model = recurrent()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(3e38)
+    refuse_non_finite(model, "it")
 
 
 def test_weights_without_values_are_not_saved(tmp_path):
@@ -410,3 +451,11 @@ def test_weights_that_the_changed_configuration_does_not_name_are_not_saved(tmp_
     with pytest.raises(ValueError, match=weight):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_an_adapter_is_saved_beside_weights_whose_names_it_changed(tmp_path):
+    peft = pytest.importorskip("peft", minversion=MIN_PEFT_VERSION)
+    model = gpt1()
+    model.add_adapter(peft.LoraConfig(target_modules="all-linear"))
+    model.save_pretrained(tmp_path)
+    assert (tmp_path / "adapter_model.safetensors").exists()

@@ -145,6 +145,16 @@ def test_what_is_given_in_the_place_of_a_files_fields_is_checked_too(config_clas
         assert load(tmp_path, use_cache=False, num_labels=3, dtype="float16").num_labels == 3
 
 
+def test_a_file_of_transformers_4_is_read_without_its_parameters_of_generation(tmp_path):
+    """Its text-generation pipeline wrote those of `task_specific_params` into the configuration, and saved them."""
+    values = {"model_type": "transfo-xl", "do_sample": True, "max_length": 250, "transformers_version": "4.35.2"}
+    (tmp_path / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.warns(UserWarning, match="leaves out max_length=250, .*: set model.generation_config.max_length"):
+        config = AutoConfig.from_pretrained(tmp_path)
+    config.save_pretrained(tmp_path)
+    assert "do_sample" not in json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("config_class", CONFIGURATIONS)
 def test_names_of_transformers_configurations_are_read(config_class, tmp_path):
     """At construction, at assignment, by reading the attribute, and in a file; two values of one field are refused."""

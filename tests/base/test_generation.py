@@ -119,3 +119,24 @@ def test_a_model_of_transformers_takes_the_criterion() -> None:
     stop = tokenizer.decode(whole[3:5])
     stopped = model.generate(**prompt, **options, stopping_criteria=[StopStrings(tokenizer, stop)])[0]
     assert by_hand(tokenizer, whole.tolist(), [stop]).index(True) == len(stopped) - 1
+
+
+def test_several_strings_and_rows() -> None:
+    tokenizer = TOKENIZERS["word"]
+    rows = tokenizer(["the cat sat", "a dog", "the mat"], padding=True, return_tensors="pt")["input_ids"]
+    assert StopStrings(tokenizer, ["dog", "cat sat"])(rows, None).tolist() == [True, True, False]
+    # The new token may end what the prompt has begun; what was there before does not count.
+    assert not StopStrings(tokenizer, "cat")(rows, None).any()
+    for nothing in ("", [], ["a", ""]):
+        with pytest.raises(ValueError, match="stop_strings is"):
+            StopStrings(tokenizer, nothing)
+
+
+def test_rows_and_beams_stop_for_themselves() -> None:
+    tokenizer = TOKENIZERS["word"]
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=4, smoothing="absolute_discounting", progress=False)
+    prompts = tokenizer(["the cat", "a"], padding=True, return_tensors="pt")
+    options = {"max_new_tokens": 6, "stop_strings": ["sat", "né lower"], "tokenizer": tokenizer, "do_sample": False}
+    for beams in (1, 2):
+        ids = model.generate(**prompts, **options, num_beams=beams)
+        assert tokenizer.batch_decode(ids, skip_special_tokens=True) == ["the cat sat", "a dog né lower"]

@@ -83,6 +83,23 @@ def test_every_mode(tmp_path: Path, mode: str, suffix: str) -> None:
     assert np.array_equal(*both), "a pipeline has the image in RGB"
 
 
+@pytest.mark.parametrize("mode", ["YCbCr", "HSV", "RGBX", "RGBa"])
+def test_modes_that_programs_make(mode: str) -> None:
+    """Grey by way of RGB: the Y of YCbCr would be another grey."""
+    image = Image.fromarray(RGB).convert("RGBA" if mode == "RGBa" else "RGB").convert(mode)
+    grey = GrayscaleImageProcessor(do_resize=False, do_rescale=False, do_normalize=False)
+    expected = open_image(image).convert("L")
+    assert np.array_equal(grey(image, return_tensors="np").pixel_values[0, 0], np.asarray(expected))
+    assert np.abs(np.asarray(expected, int) - np.asarray(Image.fromarray(RGB).convert("L"), int)).max() <= 3
+
+
+@pytest.mark.filterwarnings("ignore:Palette images with Transparency")
+def test_transparency_of_a_palette(tmp_path: Path) -> None:
+    image = Image.fromarray(RGB).convert("P")
+    path = write(tmp_path / "a.png", image, transparency=bytes(range(0, 256, 16)))
+    assert_same(open_image(Image.open(path)), np.asarray(load_image(str(path))))
+
+
 def test_the_axis_of_the_channels() -> None:
     """Three before one, the first where both are three, and the one that is named."""
     cases = [((1, 4, 3), None, (4, 1)), ((3, 4, 1), None, (1, 4)), ((3, 4, 3), None, (3, 4)), ((1, 4, 1), None, (1, 4))]
@@ -131,6 +148,20 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
             open_image(given, "x")
     with pytest.raises(FileNotFoundError, match="there is no image .*no.png"):
         open_input(tmp_path / "no.png")
+
+
+def test_deep_pixels_in_base64(tmp_path: Path) -> None:
+    """A pipeline clipped them; and what is not there may look like base64."""
+    content = write(tmp_path / "a.png", Image.new("I;16", (99, 99), 999)).read_bytes()
+    noise = np.random.default_rng(0).integers(0, 2**16, (99, 99)).astype(np.uint16)
+    large = write(tmp_path / "b.png", Image.fromarray(noise)).read_bytes()
+    for text in (base64.b64encode(one).decode() for one in (content, large)):
+        for form in (text, f"data:image/png;base64,{text}"):
+            with pytest.raises(ValueError, match="has pixels of more than eight bits") as error:
+                open_input(form)
+            assert len(str(error.value)) < 5000
+    with pytest.raises(FileNotFoundError, match="there is no image images/train/cats/cat0001"):
+        open_input("images/train/cats/cat0001")
 
 
 def test_images_of_a_call() -> None:

@@ -163,3 +163,15 @@ def test_other_rows_are_refused_and_other_types_widen_as_when_joining():
         expected, found = theirs.update(new, new, 1), ours.update(new, new, 1)
         assert_equal(expected, found)
         assert expected[0].dtype == found[0].dtype
+
+
+def test_a_cache_that_offloads_keeps_its_layers():
+    class Offloading(DynamicCache):
+        offloading = True
+
+        def __init__(self):
+            self.layers = [DynamicLayer()]
+
+    cache = Offloading()
+    use_growing_cache(cache)
+    assert type(cache.layers[0]) is DynamicLayer

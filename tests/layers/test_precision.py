@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.modeling_outputs import Seq2SeqLMOutput, SequenceClassifierOutput
 
 from hf_lecture_models import (
     Gpt1Config,
@@ -29,9 +29,11 @@ from hf_lecture_models.base.scoring import score_from_logits
 from hf_lecture_models.layers.adaptive_softmax import AdaptiveSoftmax
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
+from hf_lecture_models.layers.positions import SinusoidalPositions
 from hf_lecture_models.layers.sampled_softmax import SampledSoftmaxLinear
 from hf_lecture_models.layers.word_prediction import HierarchicalSoftmax, NegativeSampling
 from hf_lecture_models.tasks.classification.weights import weighted_loss
+from hf_lecture_models.tasks.language_models.label_smoothing import smoothed_loss
 
 LABELS, TRUTHS = torch.tensor([1, 4, -100, 0]), torch.tensor([[1.0, 0, 0, 1, 0], [0, 1, -100, 0, 1]])
 WORDS = torch.tensor([3, 0, 6, 5])
@@ -91,6 +93,21 @@ def test_losses_in_each_type(name: str) -> None:
     assert_close(exact.double(), LOSSES[name](wide).detach(), rtol=1e-5, atol=0)
 
 
+def test_smoothed_labels_equal_torchs_loss() -> None:
+    """Its backward pass runs once, so differences are not taken."""
+    logits = torch.randn(1, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    ours = smoothed_loss(Seq2SeqLMOutput(logits=logits), LABELS[None], 0.1)
+    theirs = nn.functional.cross_entropy(logits[0], LABELS, label_smoothing=0.1)
+    assert_close(ours, theirs, rtol=0, atol=1e-14)
+    assert_close(*(torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs)), rtol=0, atol=1e-14)
+
+
+def test_noise_has_all_digits() -> None:
+    layer = built(NoiseContrastiveLinear(5, 7, 4)).double()
+    expected = [math.log((count + 1) / 29) for count in (5, 1, 0, 3, 2, 7, 4)]
+    assert layer.log_noise().tolist() == pytest.approx(expected, abs=1e-15)
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
 def test_scores(dtype: torch.dtype) -> None:
@@ -104,6 +121,14 @@ def test_scores(dtype: torch.dtype) -> None:
         for scores in (model.score(ids), score_from_logits(model, ids)):
             assert scores.dtype == wide
             assert_close(scores[0, 1:], expected, rtol=0, atol=1e-13 if wide == torch.float64 else 1e-2)
+
+
+def test_sinusoids_have_all_digits() -> None:
+    words, positions = torch.zeros(1, 3, 6, dtype=torch.float64), torch.tensor([[0, 7, 1000]])
+    angles = np.array([0, 7, 1000])[:, None] / 10_000 ** (np.arange(0, 6, 2) / 6)
+    expected = np.stack((np.sin(angles), np.cos(angles)), -1).reshape(3, 6)
+    found = SinusoidalPositions(6)(words, positions, positions[:, None])[0][0]
+    assert_close(found, torch.tensor(expected), rtol=0, atol=1e-12)
 
 
 @torch.no_grad()

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from torch.torch_version import TorchVersion
 
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel, unroll
+from hf_lecture_models.layers.recurrent_export import OLDEST_TORCH_WITH_EXPORT
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
 
 KERNELS = {
@@ -63,6 +64,22 @@ def test_padded_layer_equals_masked_cell(kind: str, padding: str, from_zero: boo
         assert (ours[0][~mask] == 0).all()
     if state is not None:
         assert_close(list(state), before, rtol=0, atol=0)
+
+
+@pytest.mark.skipif(torch.__version__ < OLDEST_TORCH_WITH_EXPORT, reason="this torch cannot export it")
+@pytest.mark.cases(0, 1)
+@pytest.mark.parametrize("kind", ["lstm", *sorted({*KERNELS} - {"lstm"})])
+def test_exported_layer_equals_padded_layer_at_any_shape(kind: str) -> None:
+    layer = build(kind).eval()
+    mask, state = torch.ones(2, 4, dtype=torch.bool), start(kind, 2)
+    batch, seq = torch.export.Dim("batch"), torch.export.Dim("seq")
+    shapes = ({0: batch, 1: seq}, tuple({0: batch} for _ in state), {0: batch, 1: seq})
+    program = torch.export.export(layer, (torch.randn(2, 4, 4), state, mask), dynamic_shapes=shapes, strict=False)
+    exported = program.module()
+    for padding in ("holes", "one row", "an empty row"):
+        mask = torch.tensor(MASKS[padding], dtype=torch.bool)
+        inputs, state = torch.randn(*mask.shape, 4), start(kind, len(mask))
+        assert_close(exported(inputs, state, mask), layer(inputs, state, mask), rtol=0, atol=1e-5)
 
 
 def test_a_torch_too_old_for_export_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,14 @@ def test_every_reader_of_training_texts(form: str, tmp_path: Path) -> None:
         )
 
 
+def test_out_of_core(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{text}\n" for text in FORMS["marks"]), encoding="utf-8")
+    for texts in (FORMS["marks"], path):
+        assert same(fit(texts, memory="4GB"), fit(PLAIN))
+
+
 def test_the_probability_is_that_of_the_words() -> None:
     """A bigram by counts: P(the | <s>) = 1, P(cat | the) = P(dog | the) = 1/2; <unk> was given P(<unk> | <s>) = 1."""
     marked = ["<s> the cat </s>", "<s> the dog </s>"]
@@ -128,6 +136,20 @@ def test_mixed_marks_are_refused(texts: list[str], message: str) -> None:
             fit(corpus)
         with pytest.raises(ValueError, match=message):
             token_stream(WORDS, corpus)
+
+
+def test_files_with_mixed_marks_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("<s> the cat </s>\n\nthe dog\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"corpus\.txt, line 3 does not begin with <s>.* around every text .* or around"
+    ):
+        fit(path)
+
+
+def test_an_open_vocabulary_learns_the_spelling_of_a_mark_inside_a_text() -> None:
+    tokenizer = ByteTokenizer()
+    assert token_stream(tokenizer, ["a <s> b"])[0].tolist() == [256, *b"a <s> b", 257]
 
 
 def test_marks_around_texts_to_score_are_their_bounds() -> None:

@@ -206,6 +206,21 @@ def test_known_words_come_back_joined_by_one_space(words, space):
     assert WORDS.decode(ids, skip_special_tokens=True) == " ".join(known)
 
 
+@given(ANY_TEXT)
+def test_any_text_can_be_encoded(text):
+    encoding = WORDS(text, split_special_tokens=True, add_special_tokens=False, return_offsets_mapping=True)
+    covered = [text[start:end] for start, end in encoding.offset_mapping]
+    assert "".join(covered) == "".join(split_words(text))
+    for token, characters in zip(encoding.tokens(), covered, strict=True):
+        assert token.removesuffix("</w>") == characters or (token == "<unk>" and len(characters) == 1)
+
+
+def test_a_mark_of_one_character_is_unknown_in_texts(slide):
+    tokenizer = train(["a#b #c a#"], end_of_word="#")
+    assert tokenizer.tokenize("a#b #c ac#") == ["a", "<unk>", "b#", "<unk>", "c#", "a", "c", "<unk>"]
+    assert not [token for token in tokens(tokenizer) if "#" in token[:-1]]
+
+
 def test_unknown_characters():
     tokenizer = train(["dog"], merges=0)
     assert tokenizer.tokenize("dög do?? ?") == ["d", "<unk>", "g</w>", "d", "o", "<unk>", "<unk>", "<unk>"]
@@ -231,6 +246,12 @@ def test_the_ids_of_bytes():
     assert BYTES.unk_token_id is None
     assert WORDS.unk_token_id == 0
     assert (WORDS.form, BYTES.form) == ("words", "bytes")
+
+
+@BOTH_FORMS
+def test_a_corpus_of_one_long_word_is_trained(form):
+    tokenizer = train(["ab" * 50_000], form=form)
+    assert len(tokenizer.tokenize("ab" * 50_000)) == 1
 
 
 # Whole corpora

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from transformers import AutoTokenizer, TokenizersBackend
+from transformers import AutoTokenizer, TokenizersBackend, pipeline
 
+from hf_lecture_models.hub import export
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from tests.tokenization.test_every_tokenizer import make
 
@@ -55,3 +57,31 @@ def test_what_the_assistant_says_is_known(tokenizer):
 def test_without_a_token_for_the_beginning():
     tokenizer = ByteTokenizer(bos_token=None)
     assert tokenizer.apply_chat_template(CHAT, tokenize=False) == RENDERED.replace("<s>", "").removesuffix("\n")
+
+
+def test_a_template_of_ones_own_wins(tmp_path):
+    own = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+    given, assigned = ByteTokenizer(chat_template=own), ByteTokenizer()
+    assigned.chat_template = own
+    for place, tokenizer in (("given", given), ("assigned", assigned)):
+        tokenizer.save_pretrained(tmp_path / place)
+        loaded = AutoTokenizer.from_pretrained(tmp_path / place)
+        assert loaded.apply_chat_template(CHAT[:1], tokenize=False) == "system: Be brief.\n"
+
+
+def test_folders_from_before_have_it_too(tmp_path):
+    TOKENIZERS["word"].save_pretrained(tmp_path)
+    (tmp_path / "chat_template.jinja").unlink()
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert loaded.apply_chat_template(CHAT, tokenize=False, add_generation_prompt=True) == RENDERED
+
+
+def test_the_pipeline_answers_and_the_published_folder_has_the_template(tmp_path):
+    tokenizer = TOKENIZERS["word"]
+    texts = [" ".join(CORPUS[:3])]
+    model = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="add_alpha", alpha=0.01, progress=False)
+    export(model, tokenizer, tmp_path)
+    answer = pipeline("text-generation", model=str(tmp_path), max_new_tokens=9, do_sample=False)
+    (found,) = answer(CHAT[:2])
+    assert found["generated_text"][-1] == CHAT[2]
+    assert TokenizersBackend.from_pretrained(tmp_path).chat_template == tokenizer.chat_template

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from hf_lecture_models.tokenization import (
     encode_corpus,
     splitting,
 )
+from tests.interop.installed import need
 
 TEXTS = ["the cat sat on the mat .", "a dog né saw 12 mats .", "one bird sang in a tree ."]
 CLASSES = {
@@ -314,6 +317,32 @@ def test_offsets_cover_given_words(name: str) -> None:
 
 
 @every
+def test_copies_and_processes(name: str) -> None:
+    tokenizer = TOKENIZERS[name]()
+    ids = tokenizer(TEXTS)["input_ids"]
+    for other in (copy.copy(tokenizer), copy.deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer))):
+        assert type(other) is type(tokenizer)
+        assert other(TEXTS)["input_ids"] == ids
+        assert (other.padding_side, other.chat_template) == (tokenizer.padding_side, tokenizer.chat_template)
+        assert (other.add_bos_token, other._kind()) == (True, tokenizer._kind())
+
+
+@pytest.mark.slow
+@every
+def test_data_sets_are_encoded_in_several_processes(name: str) -> None:
+    need("datasets")
+    import datasets
+    from datasets.fingerprint import Hasher
+
+    tokenizer = TOKENIZERS[name]()
+    before = Hasher.hash(tokenizer)
+    rows = datasets.Dataset.from_dict({"text": TEXTS * 4})
+    encoded = rows.map(lambda batch: tokenizer(batch["text"]), batched=True, num_proc=2, remove_columns=["text"])
+    assert encoded["input_ids"][:] == [tokenizer(text)["input_ids"] for text in TEXTS * 4]
+    assert Hasher.hash(tokenizer) == before  # the cache of datasets finds it again
+
+
+@every
 def test_added_words_and_special_tokens(name: str, tmp_path: Path) -> None:
     tokenizer = TOKENIZERS[name]()
     size = len(tokenizer)
@@ -370,6 +399,14 @@ def test_an_added_token_without_capitals_is_found_in_any_case() -> None:
     assert "Gnu" not in tokenizer.tokenize("gnu")
 
 
+def test_a_special_token_in_capitals_of_a_new_tokenizer() -> None:
+    tokenizer = make("wordpiece", bos_token=AddedToken("<S>", normalized=True))
+    assert tokenizer.convert_ids_to_tokens(tokenizer("<S> the", add_special_tokens=False)["input_ids"]) == [
+        "<S>",
+        "the",
+    ]
+
+
 @pytest.mark.parametrize("name", ["byte", "bpe_bytes", "unigram_bytes"])
 def test_the_name_of_a_byte_is_no_added_token(name: str) -> None:
     """`é` names the byte E9 there: texts with it would get that token, and be decoded to U+FFFD."""
@@ -377,6 +414,16 @@ def test_the_name_of_a_byte_is_no_added_token(name: str) -> None:
     with pytest.raises(ValueError, match="'é' cannot be added"):
         tokenizer.add_tokens(["é"])
     assert tokenizer.decode(tokenizer("né", add_special_tokens=False)["input_ids"]) == "né"
+
+
+@every
+def test_the_last_message_goes_on(name: str) -> None:
+    tokenizer = TOKENIZERS[name]()
+    chat = [{"role": "user", "content": "the cat"}, {"role": "assistant", "content": "sat on"}]
+    text = tokenizer.apply_chat_template(chat, continue_final_message=True, tokenize=False)
+    assert text == "<s>the cat\nsat on"
+    ids = tokenizer.apply_chat_template(chat, continue_final_message=True)["input_ids"]
+    assert ids == tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 @every

@@ -16,6 +16,7 @@ from hf_lecture_models import BpeTokenizer, NGramForCausalLM, WordTokenizer, eva
 from hf_lecture_models.evaluation.encoding import encode_texts
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.studies.filtering import text_perplexities
+from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 from tests.interop.installed import need
 
@@ -153,3 +154,31 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Any, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     with pytest.raises(ImportError, match=r"pip install 'hf-lecture-models\[pieces\]'"):
         SentencePieceWords(path, tokenizer)
+
+
+def test_a_lone_surrogate_is_named(both: Any) -> None:
+    with pytest.raises(ValueError, match="lone surrogate"):
+        encode_texts(both[2], ["the \ud800"])
+
+
+def in_kenlm(model: Any, pieces: str) -> float:
+    """The perplexity by KenLM, which counts the words that it splits at ASCII white space."""
+    return 10 ** (-model.score(pieces) / (len(pieces.encode().split()) + 1))
+
+
+@pytest.mark.slow
+def test_wikitext_2_equals_kenlm_and_sentencepiece(tmp_path: Any, shared_data: Any) -> None:
+    """Text by text, from the text to its perplexity, of the same two files."""
+    kenlm = pytest.importorskip("kenlm", reason="the kenlm module is not installed")
+    texts = list(read_texts(shared_data / "wikitext-2" / "valid.txt"))
+    processor = train(tmp_path / "en.sp.model", [text for text in texts if text.strip()][::4], vocab_size=2000)
+    fit_model, fit_tokenizer = fit(processor, texts[::2], order=5)
+    fit_model.save_arpa(tmp_path / "en.arpa", fit_tokenizer)
+    model, tokenizer = NGramForCausalLM.from_arpa(tmp_path / "en.arpa")
+    others = [*texts[1::2], *ODD]
+    ours = text_perplexities(model, SentencePieceWords(tmp_path / "en.sp.model", tokenizer), others)
+    theirs = kenlm.Model(str(tmp_path / "en.arpa"))
+    pieces = [joined(processor, text) for text in others]
+    expected = np.array([in_kenlm(theirs, text) if text else math.nan for text in pieces])
+    assert np.isnan(expected).sum() > 100
+    np.testing.assert_allclose(ours, expected, rtol=1e-5)

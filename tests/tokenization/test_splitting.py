@@ -117,3 +117,8 @@ def test_what_is_no_iterable_of_str_is_refused(texts, message):
     for read in (lambda texts: list(splitting.chunk_texts(texts)), splitting.SplitTexts):
         with pytest.raises(TypeError, match=message):
             read(texts)
+
+
+def test_the_progress_bar_is_silent_away_from_a_terminal(capsys):
+    list(splitting.chunk_texts(["a"] * 3, progress=True, desc="counting"))
+    assert capsys.readouterr() == ("", "")

@@ -248,11 +248,40 @@ def test_another_vocabulary_keeps_the_template(kind, name):
     assert renamed.template == name
 
 
+def test_another_vocabulary_keeps_a_template_of_ones_own():
+    tokenizer = WordTokenizer.train(CORPUS, template=Template("<e> $A", "<e> $A $B:1"), extra_special_tokens=["<e>"])
+    again = tokenizer.train_new_from_iterator(["x y"], 20, special_tokens_map={"<e>": "<f>"})
+    assert again("x", "y").tokens() == ["<f>", "x", "y"]
+    assert again("x", "y").token_type_ids == [0, 0, 1]
+
+
+def test_language_models_are_as_before(tmp_path):
+    tokenizer = WordTokenizer.train(CORPUS)
+    assert tokenizer.template is None
+    assert tokenizer.padding_side == "left"
+    assert list(tokenizer("the dog", "a")) == ["input_ids", "attention_mask"]
+    tokenizer.save_pretrained(tmp_path)
+    assert "model_input_names" not in json.loads((tmp_path / "tokenizer_config.json").read_text())
+    tokenizer.add_eos_token = True
+    assert tokenizer("the", "a").tokens() == ["<s>", "the", "</s>", "<s>", "a", "</s>"]
+
+
 def test_a_folder_is_loaded_with_a_template(tmp_path):
     WordTokenizer.train(CORPUS).save_pretrained(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path, template="gpt1")
     check_pair(tokenizer, "gpt1")
     assert tokenizer.padding_side == "right"
+
+
+def test_required_templates():
+    with pytest.raises(ValueError, match=r"this WordTokenizer writes '<s> \$A <s>:1 \$B:1': call tokenizer.set_templ"):
+        require_template(WordTokenizer.train(CORPUS), "gpt1")
+    with pytest.raises(ValueError, match="must be one of"):
+        require_template(WordTokenizer.train(CORPUS), "gpt2")
+    with pytest.raises(ValueError, match="has no template"):
+        require_template(object(), "bert")
+    with pytest.raises(ValueError, match="'pair'"):
+        require_template(WordTokenizer.train(CORPUS), "pair")  # it returns no token_type_ids
 
 
 def test_recipes_name_a_template():

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, TokenizersBackend, set_seed
 
@@ -255,6 +255,19 @@ def test_texts_are_encoded_by_samples(small):
     assert rows[0] != rows[1]
 
 
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3), alpha=st.sampled_from([0.0, 0.2, 1.0]))
+def test_samples_come_back_too(words, in_bytes, texts, alpha):
+    for tokenizer in (words, in_bytes):
+        known = texts if tokenizer is in_bytes else ["".join(x for x in text if x in words.scores) for text in texts]
+        with tokenizer.sampling(alpha, seed=1):
+            rows = tokenizer(known, split_special_tokens=True).input_ids
+            corpus = encode_corpus(tokenizer, known)
+        for one, row, ids in zip(known, rows, corpus, strict=True):
+            assert tokenizer.decode(row, skip_special_tokens=True) == one
+            assert tokenizer.decode(ids) == one
+
+
 def test_what_is_drawn_follows_from_seed_and_call(words):
     texts = [f"the cats saw {word} dogs" for word in ("the", "then", "a", "saw")] * 30
 
@@ -273,6 +286,18 @@ def test_what_is_drawn_follows_from_seed_and_call(words):
     assert free == drawn(None)
     with words.sampling(200.0):
         assert words(texts).input_ids == [words.encode(text) for text in texts]
+
+
+def test_a_sampling_tokenizer_reads_pairs_offsets_and_limits(words):
+    plain = words("the cats", "saw dogs", return_offsets_mapping=True)
+    with words.sampling(0.0, seed=2):
+        found = words("the cats", "saw dogs", return_offsets_mapping=True)
+        cut = words("the cats saw dogs", truncation=True, max_length=4)
+    assert len(found.input_ids) > len(plain.input_ids)
+    assert len(cut.input_ids) == 4
+    texts = {0: "the cats", 1: "saw dogs"}
+    for token, (begin, end), text in zip(found.tokens(), found.offset_mapping, found.sequence_ids(), strict=True):
+        assert token == "<s>" if text is None else token == texts[text][begin:end]
 
 
 def test_sampling_ends_with_its_block(words):

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Unknown words by class and in letters: the rules, the patterns, and all that holds of a tokenizer."""
 
+import re
 import string
 import unicodedata
 
@@ -13,6 +14,7 @@ from transformers import AutoTokenizer, TokenizersBackend
 
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.unknown_words import (
+    _CLASSES,
     BYTE_TOKENS,
     CLASS_TOKENS,
     class_normalizer,
@@ -108,6 +110,27 @@ def test_only_unknown_words_are_rewritten(vocabulary, texts):
             name = None if word in vocabulary else unknown_class(word)
             expected.append(f"<unk:{name}>" if name else word)
         assert split_words(normalizer.normalize_str(text)) == expected
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_large_vocabularies_and_long_words():
+    # Each word begins the next one: a pattern nested that deep would be refused.
+    nested = ["A" * length for length in range(1, 6000, 3)]
+    normalizer = class_normalizer([*nested, *(f"{number}W" for number in range(50_000)), "W" * 100_000])
+    known = " ".join(["49999W", "A" * 5998, "W" * 100_000])
+    assert normalizer.normalize_str(known) == known
+    assert normalizer.normalize_str("A" * 6001) == "<unk:all-capitals>"
+    long = ["1" * 10**6, "1" * 10**6 + "a", "-" * 10**6, "a-" * 10**6, "A" * 10**6, "A" * 10**6 + "a"]
+    classes = ["number", None, "punctuation", "hyphenated", "all-capitals", "capitalised"]
+    assert [unknown_class(word) for word in long] == classes
+
+
+def test_a_word_is_classified_in_steps_that_grow_with_its_length():
+    """A repetition that gives characters back costs the square of the length; all are possessive, `*+` or `++`."""
+    for name, pattern in _CLASSES.items():
+        simple = re.sub(r"\[[^]]*\]|\\p\{\w+\}", ".", pattern)
+        assert not re.search(r"[*+{]", re.sub(r"[*+]\+", "", simple)), name
 
 
 # Encoding
@@ -234,3 +257,12 @@ def test_the_policy_is_known():
     assert WordTokenizer.train(CORPUS, unk_token=None).unknown_words == "refused"
     assert TOKENIZERS["spelled"].unknown_words == "spelled"
     assert WordTokenizer.train(CORPUS, unk_token=None, unknown_words="spelled").unknown_words == "spelled"
+
+
+def test_spelled_tokens_joined_one_by_one_are_the_text() -> None:
+    """So outlines takes them, to which a space that the decoder strips would be lost between words."""
+    tokenizer = TOKENIZERS["spelled"]
+    tokens = tokenizer.tokenize("the zebra saw")
+    assert tokens[0] == " the"
+    assert "".join(tokenizer.convert_tokens_to_string([token]) for token in tokens) == " the zebra saw"
+    assert TOKENIZERS["classes"].convert_tokens_to_string(["the"]) == "the"

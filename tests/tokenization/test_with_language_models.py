@@ -4,6 +4,7 @@
 import math
 
 import pytest
+from transformers import pipeline
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -53,3 +54,15 @@ def test_unknown_characters_are_spelled_or_charged(fitted):
         assert found["unknown"] == 2
         spelled = (found["bits_per_byte"] - found["bits_per_byte_excluding_oov"]) * found["bytes"]
         assert spelled == pytest.approx(8 * (4 + 7))
+
+
+def test_the_pipeline_writes_plain_text(fitted, tmp_path):
+    model, tokenizer = fitted
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    generate = pipeline("text-generation", model=str(tmp_path))
+    # The pipeline joins prompt and completion as they are, and words of BpeTokenizer have no space of their own.
+    prompt = "the newer dog " if tokenizer.unk_token and isinstance(tokenizer, BpeTokenizer) else "the newer dog"
+    written = generate(prompt, max_new_tokens=40, do_sample=False)[0]["generated_text"]
+    assert written.startswith("the newer dog is wider")
+    assert set(written.split()) <= set(" ".join(TEXTS).split())

@@ -2,6 +2,7 @@
 """WordTokenizer: its vocabulary, the two policies for unknown words, saving and loading."""
 
 import errno
+import pickle
 
 import pytest
 from hypothesis import given
@@ -81,6 +82,12 @@ def test_lists_of_words_are_checked(words):
         WordTokenizer.from_words(words)
 
 
+def test_a_large_vocabulary_stays_as_it_is(tmp_path):
+    words = [f"w{number}" for number in range(100_001)]  # transformers patches some tokenizers above 100,000
+    WordTokenizer.from_words(words).save_pretrained(tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path)("w100000 w0").input_ids == [100_002, 100_001, 1]
+
+
 # Encoding and decoding
 
 
@@ -153,6 +160,13 @@ def test_without_an_unknown_token_the_spelling_of_one_is_a_word(closed, tmp_path
     # What a user without this package sees: no id in silence either.
     with pytest.raises(Exception, match=r"Missing \[UNK\]"):
         TokenizersBackend.from_pretrained(tmp_path)("zebra")
+
+
+def test_the_error_crosses_processes():
+    error = pickle.loads(pickle.dumps(UnknownWordError("zebra")))
+    assert error.word == "zebra"
+    assert "'zebra'" in str(error)
+    assert len(str(UnknownWordError("z" * 1_000_000))) < 300
 
 
 # Saving and loading

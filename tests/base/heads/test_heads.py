@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 from transformers import AutoModel, PreTrainedModel
 
-from hf_lecture_models.base.heads.classification import TokenClassificationHead
+from hf_lecture_models.base.heads.classification import SequenceClassificationHead, TokenClassificationHead
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentPreTrainedModel
 from tests.model_tests import (
@@ -135,8 +136,25 @@ class RecurrentTagger(TokenClassificationHead, RecurrentPreTrainedModel):
         self.post_init()
 
 
+class Pools(SequenceClassificationHead, EncoderPreTrainedModel):
+    """A classifier whose author forgot to say how a text becomes a vector."""
+
+    base_model_class = EncoderModel
+
+
 class Tagger(TokenClassificationHead, EncoderPreTrainedModel):
     base_model_class = EncoderModel
+
+
+class DoubleTagger(Tagger):
+    def add_layers(self, config: EncoderConfig) -> None:
+        super().add_layers(config)
+        self.classifier = nn.Linear(config.hidden_size, 2 * config.num_labels)
+
+
+def test_no_way_of_pooling_is_assumed() -> None:
+    with pytest.raises(NotImplementedError, match="Pools must define pool"):
+        Pools(EncoderConfig())(**token_inputs(EncoderConfig(), (6, 6)))
 
 
 def test_a_head_builds_the_base_model_and_its_own_layers() -> None:
@@ -148,6 +166,13 @@ def test_a_head_builds_the_base_model_and_its_own_layers() -> None:
     spelled_out = EncoderForTokenClassification(EncoderConfig())  # it has an `__init__` of its own
     for name, weight in spelled_out.state_dict().items():
         assert torch.equal(weight, built.state_dict()[name]), name
+
+
+def test_an_architecture_may_have_other_layers_in_its_head() -> None:
+    logits = DoubleTagger(EncoderConfig())(**token_inputs(EncoderConfig(), (6, 6))).logits
+    assert logits.shape[-1] == 2 * EncoderConfig().num_labels
+    parameters = inspect.signature(DoubleTagger.forward).parameters
+    assert list(parameters).count("token_type_ids") == 1
 
 
 def test_dropout_acts_in_front_of_the_classifier() -> None:
@@ -169,6 +194,16 @@ def test_a_head_compiles_in_one_piece_and_exports() -> None:
     exported = torch.export.export(model, (), kwargs=inputs, dynamic_shapes=free).module()
     other = token_inputs(model.config, (3, 5, 2))
     assert_close(exported(**other).logits, model(**other).logits)
+
+
+def test_the_base_model_may_be_compiled() -> None:
+    model = EncoderForTokenClassification(EncoderConfig(num_labels=3)).eval()
+    inputs = token_inputs(model.config, (6, 4))
+    expected = model(**inputs).logits
+    model.model = torch.compile(model.model, backend="eager")
+    assert_close(model(**inputs).logits, expected)
+    with pytest.raises(TypeError, match="takes no argument position_ids"):
+        model(**inputs, position_ids=inputs["input_ids"])
 
 
 def test_no_cache_is_kept() -> None:
