@@ -12,7 +12,7 @@ import transformers
 from huggingface_hub import constants
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
-from hf_lecture_models.loading import load_model
+from hf_lecture_models.loading import load_model, short_name
 from hf_lecture_models.models.bag_of_words import BagOfWordsConfig, BagOfWordsForSequenceClassification
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
@@ -70,6 +70,11 @@ def test_the_saved_class_comes_back(save, tokenizer):
         for name, tensor in model.state_dict().items():
             assert tensor.equal(loaded.state_dict()[name]), name
     assert loaded.config.id2label == {0: "bad", 1: "good"}
+
+
+def test_without_a_class_name_it_is_a_causal_language_model(save, tokenizer):
+    folder = save(recurrent(RecurrentForCausalLM, tokenizer), architectures=None)
+    assert type(load_model(folder)[0]) is RecurrentForCausalLM
 
 
 def test_it_is_quiet_while_it_loads_and_no_longer(save, tokenizer, capfd):
@@ -249,3 +254,10 @@ def test_models_come_from_the_hub_or_from_its_cache(network, save, tokenizer, tm
     for again in (loaded, cached):
         assert all(tensor.equal(again.state_dict()[name]) for name, tensor in model.state_dict().items())
     assert cached_tokenizer.get_vocab() == tokenizer.get_vocab()
+
+
+def test_a_link_to_a_folder_has_the_name_that_the_user_gave_it(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "MiniLM").symlink_to(tmp_path / "model")
+    monkeypatch.chdir(tmp_path / "model")
+    assert [short_name(name) for name in ("../MiniLM", ".", "../model/")] == ["MiniLM", "model", "model"]

@@ -1,6 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What tests/memory.py counts, and what it does not."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -32,3 +34,21 @@ def test_each_tensor_is_counted_once_with_the_memory_that_it_does_not_touch():
     assert len(views) == 4
     assert memory.torch == 4 * 2**24
     assert memory.python < MEGABYTE
+
+
+def test_the_block_may_fail_or_stand_in_another():
+    with pytest.raises(ValueError, match="torn"), memory_taken() as memory:
+        bytes(MEGABYTE), torch.zeros(MEGABYTE, dtype=torch.uint8)
+        raise ValueError("torn")
+    assert memory.torch == MEGABYTE
+    assert memory.python > MEGABYTE
+    tracing = tracemalloc.is_tracing()
+    tracemalloc.start()
+    try:
+        with memory_taken() as inner:
+            pass
+        assert tracemalloc.is_tracing()
+        assert inner.python < MEGABYTE
+    finally:
+        if not tracing:
+            tracemalloc.stop()

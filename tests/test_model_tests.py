@@ -11,12 +11,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from hf_lecture_models.base.heads.losses import cross_entropy
 from hf_lecture_models.io.compat import CACHE, cache_of, with_past_key_values
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from tests.base.heads import test_heads
-from tests.model_tests import CausalLMTests, Tensors, package_models
+from tests.model_tests import CausalLMTests, RecurrentCacheTests, Tensors, package_models
 from tests.stand_in import (
     EncoderForMaskedLM,
     EncoderForMultipleChoice,
@@ -54,6 +56,16 @@ class TestStandIn(CausalLMTests):
 
     def processing_class(self) -> PreTrainedTokenizerFast:
         return stand_in_tokenizer()
+
+
+class LSTMTests(RecurrentCacheTests):
+    """Not collected by itself: tests/models/recurrent holds the LSTM's own tests."""
+
+    model_class = RecurrentForCausalLM
+
+    def config(self) -> RecurrentConfig:
+        ids = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}
+        return RecurrentConfig(vocab_size=20, hidden_size=8, num_hidden_layers=2, cell_type="lstm", **ids)
 
 
 def altered(
@@ -306,6 +318,12 @@ def test_broken_models_fail(model_class: type, check: str, arguments: list[Any])
         getattr(checks_of(TestStandIn, model_class), check)(*arguments)
 
 
+def test_a_model_that_asks_for_values_fails() -> None:
+    asks = altered(StandInForCausalLM, lambda k: {"input_ids": k["input_ids"] + (int(k["input_ids"].sum()) == 0)})
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        checks_of(TestStandIn, asks).test_compiles_in_one_piece()
+
+
 @pytest.mark.parametrize(
     ("model_class", "bidirectional"), [(StandInForCausalLM, True), (looks_ahead, False), (deaf, False)]
 )
@@ -313,6 +331,187 @@ def test_declared_directions_are_checked(model_class: type[StandInForCausalLM], 
     checks_of(TestStandIn, StandInForCausalLM, bidirectional=False).test_reading_direction()
     with pytest.raises(AssertionError, match="direction|does not read"):
         checks_of(TestStandIn, model_class, bidirectional=bidirectional).test_reading_direction()
+
+
+@pytest.mark.parametrize("model_class", [BufferWithoutRule, UnsavedBuffer])
+def test_buffers_that_are_not_saved_fail(model_class: type[StandInForCausalLM], tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="scale"):
+        checks_of(TestStandIn, model_class, auto_class=model_class).test_save_and_reload(tmp_path)
+
+
+class SetsVectorsAnew(StandInForCausalLM):
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        super().set_input_embeddings(nn.Embedding.from_pretrained(1.01 * value.weight, freeze=False))
+
+
+class GrowsOnlyItsVectors(StandInForCausalLM):
+    def get_output_embeddings(self) -> None:
+        pass
+
+
+class GrowsWithoutNumbers(StandInForCausalLM):
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> Any:
+        vectors = super().resize_token_embeddings(*args, **kwargs)
+        self.lm_head.weight.data[20:] = torch.inf
+        return vectors
+
+
+@pytest.mark.parametrize(
+    ("model_class", "error", "message"),
+    [
+        (SetsVectorsAnew, AssertionError, "after setting what was there: logits"),
+        (GrowsOnlyItsVectors, ValueError, r"lm_head.weight has shape \(20, 8\), .* asks for \(23, 8\)"),
+        (GrowsWithoutNumbers, AssertionError, "logits after {'new_num_tokens': 23}"),
+    ],
+)
+def test_a_model_that_is_resized_wrongly_fails(
+    model_class: type[StandInForCausalLM], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        checks_of(TestStandIn, model_class).test_resizing_keeps_what_was_there(False, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model_class", "message"), [(StandInForCausalLM, "returned one"), (returns_no_cache, "in pieces of")]
+)
+def test_declared_context_lengths_are_checked(model_class: type[StandInForCausalLM], message: str) -> None:
+    """A model that is said to read two tokens back must neither return a cache nor depend on a third token."""
+    with pytest.raises(AssertionError, match=message):
+        checks_of(TestStandIn, model_class, context_length=2).test_cache_equals_no_cache((3, 2, 3))
+
+
+def test_weights_read_where_no_hook_fetches_them_fail() -> None:
+    reads_elsewhere = rescored(lambda logits, model: logits + 0 * model.lm_head.weight.sum())
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        checks_of(TestStandIn, reads_elsewhere).test_offloaded("memory", Path())
+
+
+class LooksAfterwards(StandInForCausalLM):
+    @classmethod
+    def _load_pretrained_model(cls, model: Any, state_dict: Any, checkpoint_files: Any, load_config: Any) -> Any:
+        return PreTrainedModel._load_pretrained_model(model, state_dict, checkpoint_files, load_config)
+
+
+def test_sizes_compared_after_loading_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 268 MB; without these, all of the memory.
+    monkeypatch.setattr(StandInConfig, "positive_fields", ())
+    monkeypatch.setattr(StandInConfig, "largest_values", {"vocab_size": 2**22})
+    with pytest.raises(AssertionError, match="'vocab_size': .* MB"):
+        checks_of(TestStandIn, LooksAfterwards, auto_class=LooksAfterwards).test_other_sizes_take_no_memory(tmp_path)
+
+
+def forget_to_reorder(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    pass
+
+
+def forget_the_cell_state(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    for layer in cache.layers:
+        layer.state = (layer.state[0][beam_idx], layer.state[1])
+
+
+def forget_the_second_layer(cache: RecurrentCache, beam_idx: Tensor) -> None:
+    cache.layers[0].reorder_cache(beam_idx)
+
+
+@pytest.mark.parametrize("broken", [forget_to_reorder, forget_the_cell_state, forget_the_second_layer])
+def test_a_cache_that_forgets_beams_fails(monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
+    LSTMTests().test_cache_in_beam_search()
+    monkeypatch.setattr(RecurrentCache, "reorder_cache", broken)
+    with pytest.raises(AssertionError):
+        LSTMTests().test_cache_in_beam_search()
+
+
+class ScoresAfterHoles(RecurrentForCausalLM):
+    """By the column before each token, a real one or not."""
+
+    def score(self, input_ids: Tensor, attention_mask: Tensor | None = None, wanted: Any = None) -> Tensor:
+        scores = super().score(input_ids, attention_mask, wanted)
+        log_probs = self(input_ids, attention_mask).logits.log_softmax(-1)[:, :-1]
+        chosen = F.pad(log_probs.gather(2, input_ids[:, 1:, None])[..., 0], (1, 0))
+        return chosen.where(scores != 0, scores)
+
+
+class DetachesTheWords(RecurrentForCausalLM):
+    """Where the loss is computed in pieces."""
+
+    def forward(self, input_ids: Any = None, logits_to_keep: Any = 0, **kwargs: Any) -> Any:
+        if isinstance(logits_to_keep, int) and logits_to_keep == 1:
+            kwargs["inputs_embeds"], input_ids = self.get_input_embeddings()(input_ids).detach(), None
+        return super().forward(input_ids, logits_to_keep=logits_to_keep, **kwargs)
+
+
+class WritesIntoTheCache(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, past_key_values: Any = None, **kwargs: Any) -> Any:
+        kwargs = with_past_key_values({"past_key_values": past_key_values, **kwargs})
+        output = super().forward(input_ids, **kwargs)
+        if kwargs["past_key_values"] is not None:
+            kwargs["past_key_values"].layers = cache_of(output).layers
+        return output
+
+
+class KeepsAllStates(RecurrentForCausalLM):
+    def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
+        output = super().forward(input_ids, **kwargs)
+        for layer in cache_of(output).layers:
+            layer.state = (*layer.state, output.logits)
+        return output
+
+
+def only_kept_labels(k: Arguments) -> Arguments:
+    labels, keep = k.get("labels"), k.get("logits_to_keep", 0)
+    if labels is None or not isinstance(keep, int) or not keep:
+        return {}
+    return {"labels": F.pad(labels[:, -keep:], (labels.shape[1] - keep, 0), value=-100)}
+
+
+starts_anew = altered(RecurrentForCausalLM, lambda k: {"past_key_values": None})
+
+
+BROKEN_LSTMS: list[tuple[type, *tuple[tuple[Any, ...], ...]]] = [
+    (
+        altered(RecurrentForCausalLM, lambda k: {} if k["input_ids"] is None else {"inputs_embeds": None}),
+        ("test_word_vectors_in_place_of_ids",),
+    ),
+    (
+        altered(RecurrentForCausalLM, lambda k: {"attention_mask": None}),
+        ("test_inputs_of_a_wrong_shape_are_refused",),
+        ("test_gradients_with_padding", 0, False),
+        ("test_gradients_with_padding", 1, True),
+        ("test_a_padded_row_keeps_its_state",),
+    ),
+    (
+        altered(RecurrentForCausalLM, only_kept_labels),
+        ("test_loss_without_all_logits", torch.float32),
+        ("test_loss_does_not_depend_on_the_logits_kept",),
+    ),
+    (
+        DetachesTheWords,
+        ("test_loss_without_all_logits", torch.float32),
+        ("test_gradients_with_padding", 1, False),
+    ),
+    (ScoresAfterHoles, ("test_score_with_holes",)),
+    (
+        starts_anew,
+        ("test_carried_state_equals_the_uncut_forward",),
+        ("test_generation_goes_on_from_a_cache",),
+        ("test_foreign_caches_are_refused",),
+    ),
+    (WritesIntoTheCache, ("test_the_callers_cache_is_not_changed",)),
+    (KeepsAllStates, ("test_state_is_of_constant_size",)),
+    (altered(RecurrentForCausalLM, lambda k: {"use_cache": True}), ("test_cache_is_asked_for_or_configured",)),
+]
+
+
+@pytest.mark.parametrize(("model_class", "check", "arguments"), cases(BROKEN_LSTMS))
+def test_broken_recurrent_models_fail(model_class: type, check: str, arguments: list[Any]) -> None:
+    getattr(LSTMTests(), check)(*arguments)
+    with pytest.raises(FAILURES):
+        getattr(checks_of(LSTMTests, model_class), check)(*arguments)
+
+
+def test_a_model_that_loses_its_saved_state_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="from a file"):
+        checks_of(LSTMTests, starts_anew).test_a_saved_cache_goes_on_where_it_stopped(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -341,6 +540,23 @@ def declared_models() -> set[str]:
 def test_every_registered_model_is_declared(model_class: type) -> None:
     """Each has a test class, whichever tests run now."""
     assert model_class.__name__ in declared_models(), f"no test class declares model_class = {model_class.__name__}"
+
+
+class LaxConfig(PreTrainedConfig):
+    """Takes any value and any name."""
+
+    model_type = "lecture_lax"
+    vocab_size: int = 20
+    hidden_size: int = 8
+    activation: str = "tanh"
+    pad_token_id: int | None = 19
+
+
+@pytest.mark.parametrize("check", ["unknown_values", "misspelt_names", "contradictions"])
+def test_a_configuration_without_rules_fails(check: str, tmp_path: Path) -> None:
+    tests = checks_of(TestStandIn, StandInForCausalLM, config=lambda self: LaxConfig())
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        getattr(tests, f"test_config_refuses_{check}")(*([tmp_path] if check == "misspelt_names" else []))
 
 
 class PoolsTheLastColumn(EncoderForSequenceClassification):
@@ -441,3 +657,26 @@ BROKEN_HEADS: list[tuple[type, type, *tuple[tuple[Any, ...], ...]]] = [
 def test_broken_heads_fail(tests: type, model_class: type, check: str, arguments: list[Any]) -> None:
     with pytest.raises(FAILURES):
         getattr(checks_of(tests, model_class), check)(*arguments)
+
+
+class ForgetsItsLabels(EncoderForSequenceClassification):
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> None:
+        self.config.num_labels = 2
+        self.config.num_labels = 4
+        super().save_pretrained(*args, **kwargs)
+
+
+class NamesAnotherBaseModel(EncoderForSequenceClassification):
+    base_model_prefix = "transformer"
+
+
+@pytest.mark.parametrize(
+    ("model_class", "check"),
+    [
+        (ForgetsItsLabels, "test_labels_survive_saving"),
+        (NamesAnotherBaseModel, "test_new_head_on_a_saved_base_model"),
+    ],
+)
+def test_broken_files_fail(model_class: type, check: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        getattr(checks_of(TEXTS, model_class, auto_class=model_class), check)(tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import mutants
-from benchmarks.mutation import Mutant, find, mistakes, mutated, places
+from benchmarks.mutation import Mutant, find, mistakes, mutated, places, plain
 
 CODE = '''"""A docstring with 1 < 2."""
 
@@ -64,6 +64,17 @@ def test_a_draw_is_the_same_again_and_spares_texts_and_types(program: Path) -> N
         text = mutated(mutant, place)
         assert text != CODE
         assert ('"""A docstring with 1 < 2."""' in text, "{a + 1} is less than {least - 1}" in text) == (True, True)
+
+
+def test_a_mutant_is_found_after_its_file_has_moved_and_its_sentences_are_new(program: Path) -> None:
+    mutant = Mutant("a", "hf_lecture_models/toy.py", "unused", "return f('a b', 1)", "return f('a b', 2)")
+    (program / "hf_lecture_models/toy.py").rename(program / "hf_lecture_models/other.py")
+    assert find(mutant, program) is None
+    (program / "hf_lecture_models/other.py").write_text("def unused():\n    return f('c d e', 1)\n", encoding="utf-8")
+    place = find(mutant, program)
+    assert place is not None
+    assert mutated(mutant, place) == "def unused():\n    return f('c d e', 2)\n"
+    assert plain("f('a b', 'c')") == "f('', 'c')"
 
 
 @pytest.mark.parametrize(

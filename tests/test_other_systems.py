@@ -10,6 +10,7 @@ import ast
 import errno
 import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -154,6 +155,22 @@ def test_a_file_in_use_is_named_before_anything_is_replaced(in_use: None, tmp_pa
     system.remove(tmp_path / "model")
 
 
+def test_a_scanner_may_have_a_file_open_for_a_moment(as_windows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").touch()
+    opened = (tmp_path / "a").open("rb")
+    monkeypatch.setenv("OTHER_SYSTEM_FOLDER", str(tmp_path))
+    monkeypatch.setattr(os, "replace", windows.refusing(os.replace))
+    monkeypatch.setattr(system.time, "sleep", lambda seconds: opened.close())
+    system.move(tmp_path / "a", tmp_path / "b")
+    assert names(tmp_path) == ["b"]
+
+
+def test_other_refusals_are_not_waited_for(as_windows: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(system.time, "sleep", None)
+    with pytest.raises(FileNotFoundError):
+        system.move(tmp_path / "a", tmp_path / "b")
+
+
 def test_a_model_is_not_saved_over_the_weights_that_it_has_mapped(in_use: None, tmp_path: Path):
     """On Linux transformers maps them. On Windows it reads them, and other programs may have the file open."""
     tokenizer = WordTokenizer.train(["a b", "b a"], progress=False)
@@ -178,6 +195,21 @@ def test_impossible_names_are_refused_before_anything_is_written(as_windows: Non
     assert not names(tmp_path)
 
 
+def test_all_names_are_possible_elsewhere(tmp_path: Path):
+    with staged_file(tmp_path / "con: 12:30?") as stage:
+        stage.touch()
+    assert names(tmp_path) == ["con: 12:30?"]
+
+
+@pytest.mark.parametrize("name", ["model", "v1.0", "console", ".hidden", "ł", "..", "a b"])
+def test_usual_names_are_possible_on_windows(as_windows: None, name: str):
+    system.refuse_name(Path("folder", name))
+
+
+def test_commands_are_quoted_for_the_terminal(as_windows: None):
+    assert [system.shell_quoted(text) for text in (r"out\lstm", "my model")] == [r"out\lstm", '"my model"']
+
+
 def test_a_closed_pipe_is_an_invalid_argument_on_windows(as_windows: None):
     assert system.is_closed_pipe(OSError(errno.EINVAL, "Invalid argument"))
     assert not system.is_closed_pipe(OSError(errno.EINVAL, "Invalid argument", "a|b"))
@@ -198,6 +230,13 @@ def test_signals_are_left_alone_outside_the_main_thread():
     thread.start()
     thread.join()
     assert not caught
+
+
+def test_a_handler_that_was_not_set_from_python_stays(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    monkeypatch.setattr(signal, "signal", None)
+    with system.signal_handlers({signal.SIGINT: signal.default_int_handler}):
+        pass
 
 
 def test_memory_is_told_without_proc(as_windows: None, monkeypatch: pytest.MonkeyPatch):
@@ -374,3 +413,16 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_weights_there(tmp_path:
     assert first.keys() == second.keys()
     assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
     assert not [path for path in tmp_path.rglob("*") if path.suffix in (".lock", ".partial")]
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@linux_only
+def test_the_quickstart_runs_there(tmp_path: Path):
+    for module in ("accelerate", "matplotlib"):
+        pytest.importorskip(module)
+    run_there(tmp_path, "-c", "from hf_lecture_cli import main; main()", "quickstart", "--tiny")
+    assert {"results.json", "comparison.png", "lstm"} <= set(names(tmp_path / "quickstart"))
+    texts = [path for path in tmp_path.rglob("*") if path.suffix in (".json", ".md", ".yaml")]
+    assert texts
+    assert not [path for path in texts if b"\r" in path.read_bytes()]

@@ -67,6 +67,13 @@ def test_models_are_released_once_and_a_failing_one_stops_no_other(tmp_path, mon
     assert release_all([NGRAM, LSTM], out) == {}
 
 
+def test_a_folder_that_is_too_large_is_not_released(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(release, "MAX_BYTES", 100)
+    failed = release_all([Release("trigram", "ngram")], tmp_path / "out")
+    assert "more than 100" in failed["trigram"]
+    assert not (tmp_path / "out" / "trigram").exists()
+
+
 def test_missing_data_are_named_before_training(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
     monkeypatch.setattr(release, "train", lambda *_: pytest.fail("a model is trained"))

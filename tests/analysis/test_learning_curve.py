@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from hf_lecture_models.analysis.figures import save_learning_curve
+from hf_lecture_models.analysis.figures import save_learning_curve, save_table
+from hf_lecture_models.lab.studies.comparison_chart import save_comparison
 
 pytest.importorskip("matplotlib")
 HISTORY = [
@@ -35,6 +36,33 @@ def test_axes_have_names_and_units(tmp_path, history, names, absent):
     picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert all(f"<!-- {name} -->" in picture for name in names)
     assert absent not in picture
+
+
+def test_pictures_are_png_and_replaced_whole(tmp_path):
+    path = tmp_path / "curve.png"
+    path.write_text("old", encoding="utf-8")
+    save_learning_curve(HISTORY[:1], path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    save_table(["model", "perplexity"], [["unigram", "10.0"], ["trigram", "5.0"]], path, title="two models")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert [file.name for file in tmp_path.iterdir()] == ["curve.png"]
+
+
+def test_a_comparison_names_every_model_with_its_figure(tmp_path):
+    models = [
+        {"title": "tri$gram", "seconds": 0.02, "bits_per_byte": 2.0791, "curve": []},
+        {"title": "LSTM", "seconds": 21.0, "bits_per_byte": 2.08, "curve": [(10.0, 2.3), (21.0, 2.1)]},
+    ]
+    save_comparison(models, tmp_path / "comparison.svg", title="a $ corpus")
+    picture = (tmp_path / "comparison.svg").read_text(encoding="utf-8")
+    for text in (
+        "bits per byte (lower is better)",
+        "seconds of training",
+        "LSTM: 2.080",
+        "tri$gram: 2.079",
+        "a $ corpus",
+    ):
+        assert f"<!-- {text} -->" in picture
 
 
 @pytest.mark.parametrize("history", [[], [{"step": 1, "learning_rate": 0.1}]])

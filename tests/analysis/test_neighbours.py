@@ -21,6 +21,7 @@ from hf_lecture_models.lab.studies.neighbour_pictures import (
     save_neighbours,
 )
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -50,6 +51,15 @@ def test_special_tokens_and_the_word_itself_where_asked_for():
     assert named(found) == [("is", 1.0), ("was", 0.8)]
     [found] = nearest_neighbours(VECTORS, TOKENIZER, ["<unk>"], k=1)
     assert found.ids == (0,)
+
+
+def test_counts_stand_beside_words_and_neighbours():
+    counts = list(range(100, 109))
+    for given_counts in (counts, torch.tensor(counts)):
+        [found] = nearest_neighbours(VECTORS, TOKENIZER, ["is"], k=1, counts=given_counts)
+        assert (found.count, found.neighbours[0].count) == (101, 102)
+    with pytest.raises(ValueError, match="counts has 3 entries; one per token, 9, are needed"):
+        nearest_neighbours(VECTORS, TOKENIZER, ["is"], k=1, counts=[1, 2, 3])
 
 
 def naive(vectors, query, metric, leave_out):
@@ -135,6 +145,14 @@ def test_any_model_of_transformers(byte_level_tokenizer, which, dtype):
         assert [near.id for near in found.neighbours] == indices
 
 
+def test_models_of_this_package():
+    config = RecurrentConfig(vocab_size=9, hidden_size=8, embedding_size=6, num_hidden_layers=1)
+    model = RecurrentForCausalLM(config)
+    for which, width in (("input", 6), ("output", 8)):
+        assert neighbours_module.embedding_table(model, which).shape == (9, width)
+        assert nearest_neighbours(model, TOKENIZER, ["is"], k=4, which=which)[0].ids == (1,)
+
+
 def test_models_without_such_embeddings():
     ngram = NGramForCausalLM.fit(["is was are cat dog"], TOKENIZER, order=1, smoothing="add_alpha", alpha=1.0)
     with pytest.raises(ValueError, match="NGramForCausalLM has no input embeddings"):
@@ -177,6 +195,10 @@ CLOSED = WordTokenizer.from_words([*WORDS, "bird"], unk_token=None)
 def test_bad_input_is_named(vectors, words, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         nearest_neighbours(vectors, words=words, **({"tokenizer": TOKENIZER, "k": 1} | options))
+
+
+def test_no_words_have_no_neighbours():
+    assert nearest_neighbours(VECTORS, TOKENIZER, []) == []
 
 
 def test_words_of_an_unknown_class_are_unknown_and_spelled_ones_have_pieces():
@@ -264,6 +286,14 @@ def test_principal_components_keep_distances_of_a_plane():
     assert sum(shares) == pytest.approx(1)
     assert shares[0] >= shares[1]
     assert (points.max(0).values >= -points.min(0).values).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (4, 1)])
+def test_principal_components_of_little(shape):
+    points, shares = principal_components(torch.randn(shape, dtype=torch.float64))
+    assert points.shape == (shape[0], 2)
+    assert all(math.isfinite(share) for share in shares)
+    assert points[:, 1].abs().max() == 0
 
 
 def test_labels_avoid_points_and_each_other():

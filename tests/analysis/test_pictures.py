@@ -27,7 +27,7 @@ from hf_lecture_models.analysis.attention_maps import (
     save_attention_of_word,
 )
 from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
-from hf_lecture_models.analysis.figures import WIDTH, save_learning_curve, save_table, shorten, text_width, wrap
+from hf_lecture_models.analysis.figures import DOTS, WIDTH, save_learning_curve, save_table, shorten, text_width, wrap
 from hf_lecture_models.analysis.gradient_flow import GradientFlow, save_gradient_flow
 from hf_lecture_models.analysis.neighbours import nearest_neighbours
 from hf_lecture_models.analysis.segmentation import SegmentationStep, WordSegmentation, save_segmentation
@@ -239,6 +239,19 @@ def test_no_text_covers_another_or_is_cut_or_small(tmp_path, monkeypatch, name):
     [(found, width)] = saved
     assert found == []
     assert (width > WIDTH) == (name in WIDER)
+
+
+DRAWN = [path for path in sorted((ROOT / "docs").glob("*.*g")) if path.name != "architecture.svg"]
+
+
+@pytest.mark.parametrize("picture", DRAWN, ids=lambda path: path.name)
+def test_letters_of_the_pages_pictures_can_be_read_on_a_telephone(picture):
+    """Where a picture is shown 390 pixels wide, its letters have 10 pixels or more; the one of folders is larger."""
+    if picture.suffix == ".svg":
+        points = float(re.search(r'<svg [^>]*width="([\d.]+)pt"', picture.read_text(encoding="utf-8"))[1])
+    else:
+        points = 72 * Image.open(picture).width / DOTS
+    assert figures.FONT_SIZE * 390 / points >= 10
 
 
 def test_every_function_that_draws_is_in_the_table():

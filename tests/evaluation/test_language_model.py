@@ -293,6 +293,14 @@ def test_a_stream_carries_the_state_of_a_recurrent_model(monkeypatch, limit):
     assert alone["tokens"] == streamed["tokens"] == len(ids) - len(texts)
 
 
+def test_long_texts_alone_are_cut_into_segments_too(monkeypatch):
+    tokenizer = ByteTokenizer()
+    model, texts = random_lstm(tokenizer), ["a long text for so small a bound", "short", ""]
+    whole = evaluate_language_model(model, tokenizer, texts)
+    monkeypatch.setattr("hf_lecture_models.evaluation.scoring._MAX_LOGITS", 2000)
+    assert evaluate_language_model(model, tokenizer, texts)["log_prob"] == pytest.approx(whole["log_prob"], rel=1e-5)
+
+
 @pytest.mark.parametrize("smoothing", ["add_alpha", "modified_kneser_ney"])
 @pytest.mark.filterwarnings("ignore:.*discounts")
 def test_stream_and_texts_agree_for_ngrams(monkeypatch, smoothing):
@@ -337,6 +345,19 @@ def test_one_token_for_both_ends_is_predicted_as_the_end():
     expected = logits[0, ord("a")] + logits[1, tokenizer.eos_token_id]
     result = evaluate_language_model(model, tokenizer, ["a"])
     assert result["log_prob"] == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_special_spellings_in_a_text_are_plain_text():
+    tokenizer = ByteTokenizer()
+    result = evaluate_language_model(random_gpt2(tokenizer), tokenizer, ["</s>"])
+    assert result["tokens"] == 5
+
+
+def test_the_model_keeps_its_training_mode(words):
+    model = BigramModel(words, BITS)
+    model.train()
+    evaluate_language_model(model, words, TEXTS)
+    assert model.training
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ from transformers.pipelines.pt_utils import KeyPairDataset
 
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.sentence_ranking import SentenceRankingPipeline, score_sentences
+from hf_lecture_models.lab.studies.rescoring import Rescoring
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tasks.pipelines import register_pipelines
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.interop.small_models import small_model, small_tokenizer
-from tests.tasks.many_inputs import Numbered, check_forms, check_laziness
+from tests.tasks.many_inputs import Numbered, check_forms, check_laziness, forms_of
 
 TEXTS = ["the cat saw the dog", "a dog saw a cat", "the dog ran", "the cat ran"]
 
@@ -83,6 +85,12 @@ def test_data_sets_and_streams_of_groups(ranker):
         list(ranker(iter([["a"], "b"])))
 
 
+def test_sentences_of_a_data_set_are_one_group(ranker):
+    """As those of a list are; all of them are read before the best one is known."""
+    for given in forms_of(GROUPS[0]).values():
+        assert ranker(given) == ranker(GROUPS[0])
+
+
 def test_scores_of_streams(ranker):
     options = {"weight": 0.5, "length_bonus": 0.25}
     scores = [[-1.0, -4.0, 5.0], [2.0], [0.0, -1.0]]
@@ -138,6 +146,14 @@ def test_the_scoring_that_travels_is_the_packages(name, probability):
     for score, expected in zip(found, score_texts(model, tokenizer, sentences, probability), strict=True):
         assert score.ids == expected.ids.tolist()
         assert score.log_probs == pytest.approx(expected.log_probs.tolist(), rel=1e-5, abs=1e-5)
+
+
+def test_the_total_is_that_of_the_rescoring_commands(ranker):
+    rescoring = Rescoring(weight=0.5, length_bonus=0.25)
+    for entry in ranker(
+        ["a dog ran", "the dog ran", "dog the"], scores=[-1.0, -4.0, 5.0], weight=0.5, length_bonus=0.25
+    ):
+        assert entry["total"] == float(rescoring.total(entry["score"], entry["log_prob"], entry["sequence"]))
 
 
 def test_detail_of_each_token(ranker):
@@ -214,3 +230,16 @@ def test_wrong_options(ranker):
             ranker(["the dog"], batch_size=batch_size)
     with pytest.raises(TypeError, match="no option top_k; its options are probability, return_tokens, batch"):
         ranker(["the dog"], top_k=3)
+
+
+def test_wrong_options_at_construction(folder):
+    with pytest.raises(TypeError, match="no option top_k; its options are"):
+        pipeline("sentence-ranking", model=str(folder), top_k=3)
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        pipeline("sentence-ranking", model=str(folder), batch_size=0)(["the dog"])
+
+
+def test_registering_twice_changes_nothing(recwarn):
+    register_pipelines()
+    register_pipelines()
+    assert not recwarn.list

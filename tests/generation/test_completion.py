@@ -120,3 +120,27 @@ def test_an_empty_text_begins_after_the_end_of_another_or_is_refused(use, make):
     with pytest.raises(ValueError, match="the tokenizer has neither bos_token nor eos_token") as caught:
         USES[use](make(eos=None), stranger())
     assert "\n" not in str(caught.value)
+
+
+def test_a_prompt_that_is_not_empty_needs_no_beginning():
+    (found,) = complete(recurrent(eos=None), stranger(), ["a b"], max_new_tokens=3)
+    assert (found["tokens"], found["finished"]) == (3, False)
+
+
+@pytest.mark.parametrize("make", [recurrent, gpt2])
+def test_the_pipeline_of_transformers_has_a_message_of_its_own(make):
+    """The same for a model of theirs; docs/clients.md says so."""
+    generate = pipeline("text-generation", model=make(eos=3), tokenizer=stranger(eos_token="</s>"))
+    with pytest.raises(ValueError, match="`bos_token_id` has to be defined"):
+        generate("", max_new_tokens=2)
+    assert generate("", max_new_tokens=2, bos_token_id=3)
+
+
+def test_a_prompt_may_begin_with_its_mark():
+    """`<s> a` is the prompt `a`: two <s> would be a context that no text has."""
+    model, seen = RecurrentForCausalLM(RecurrentConfig(**SMALL, **IDS)).eval(), []
+    model.generate = lambda input_ids, **_: seen.append(input_ids.tolist()) or input_ids
+    for prompt in ("a", "<s> a", "<s>", ""):
+        complete(model, WORDS, [prompt], max_new_tokens=1)
+    assert seen[0] == seen[1] == [WORDS("a")["input_ids"]]
+    assert seen[2] == seen[3] == [[WORDS.bos_token_id]]

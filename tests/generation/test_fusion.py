@@ -125,6 +125,22 @@ def test_a_batch_generates_what_its_rows_do_alone(kind, beams):
         assert row.tolist()[: len(alone)] == alone.tolist()
 
 
+def test_padding_that_is_also_the_beginning():
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    tokenizer.pad_token = tokenizer.bos_token
+    processor = NGramLogitsProcessor(ngram(), tokenizer, weight=1.0)
+    start, (the, cat) = tokenizer.bos_token_id, tokenizer("the cat", add_special_tokens=False)["input_ids"]
+    expected = log_prob_of_next(processor.model, torch.tensor([start, the]))
+    for row in ([the], [start, the], [start, start, start, the]):
+        torch.testing.assert_close(processor.log_probs(torch.tensor([row]))[0], expected)
+    begun = log_prob_of_next(processor.model, torch.tensor([start]))
+    torch.testing.assert_close(processor.log_probs(torch.tensor([[start, start]]))[0], begun)
+    torch.testing.assert_close(
+        processor.log_probs(torch.tensor([[start, the, cat]]))[0],
+        log_prob_of_next(processor.model, torch.tensor([start, the, cat])),
+    )
+
+
 def test_what_has_no_probability_is_excluded():
     model = network("gpt2").eval()
     processor = NGramLogitsProcessor(ngram("maximum_likelihood", order=2), TOKENIZER, weight=0.01)

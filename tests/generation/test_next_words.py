@@ -119,3 +119,11 @@ def test_a_closed_vocabulary_says_what_it_lacks():
     assert finder.find("the zeb").words == []
     with pytest.raises(ValueError, match="'zebra' is not in the vocabulary"):
         finder.find("the zebra ")
+
+
+def test_unknown_and_special_tokens_are_no_words():
+    texts = [*TEXTS, "the <unk> 12 <unk>"]
+    tokenizer = WordTokenizer.train(texts, unknown_words="classes", progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, order=1, smoothing="add_alpha", progress=False)
+    words = {word for word, _ in NextWordFinder(model, tokenizer).find("", number=99).words}
+    assert words == {word for text in texts for word in text.split()} - {"<unk>"}

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from safetensors import SafetensorError
 from hf_lecture_models.io import files
 from hf_lecture_models.io.files import check_writable, staged_file, staged_folder
 from hf_lecture_models.io.runs import run_lock
+from hf_lecture_models.io.system import locked_folder
 
 NO_SPACE = "No space left on device"
 
@@ -79,6 +83,14 @@ def test_a_folder_in_a_files_place_is_named_and_nothing_moves(tmp_path: Path, ki
         (stage / "a").touch()
         {"file": Path.touch, "folder": Path.mkdir}[kind](stage / "model.safetensors")
     assert names(tmp_path) == before
+
+
+@pytest.mark.parametrize("stage", [staged_file, staged_folder])
+def test_a_file_in_the_place_of_its_folder_is_named(tmp_path: Path, stage: Callable[[Path], Any]) -> None:
+    (tmp_path / "file").touch()
+    for target in (tmp_path / "file" / "x", tmp_path / "file" / "y" / "x"):
+        with pytest.raises(NotADirectoryError, match=rf"cannot write {target}: {tmp_path}/file"), stage(target):
+            pass
 
 
 @pytest.mark.parametrize(
@@ -176,6 +188,17 @@ def test_a_signal_while_the_block_runs_is_heard_at_once(tmp_path: Path, stopping
         assert not names(tmp_path)
 
 
+def test_other_threads_write_too(tmp_path: Path) -> None:
+    def write() -> None:
+        with staged_file(tmp_path / "x") as stage:
+            stage.write_text(str(os.getpid()))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    assert names(tmp_path) == {"x"}
+
+
 def test_two_runs_cannot_share_a_folder(tmp_path: Path) -> None:
     with run_lock(tmp_path), pytest.raises(BlockingIOError, match="in use by another run"), run_lock(tmp_path):
         pass
@@ -200,3 +223,37 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_live_ones_stays
         check_writable(target)
         (stage / "x").touch()
     assert names(tmp_path) == {"model[1]", "model[1]/x", ".model[1].other.12345678.partial"}
+
+
+def test_a_stage_that_another_process_is_about_to_remove_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made, locks = files.tempfile.mkdtemp, [], ExitStack()
+
+    def make_and_lock_the_first(**options: Any) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            locks.enter_context(locked_folder(Path(made[0])))
+        return made[-1]
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", make_and_lock_the_first)
+    with locks, staged_folder(tmp_path / "model") as stage:
+        assert [str(stage)] == made[1:]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_where_nothing_can_be_written_is_said_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_folder: bool
+) -> None:
+    def targets(path: Path) -> tuple[Path | None, Path | None]:
+        return (path, None) if is_folder else (None, path)
+
+    check_writable(*targets(tmp_path / "new" / "target"))
+    assert names(tmp_path) == {"new"}
+
+    def refuse(*_: Any, dir: Path, **options: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/.x.partial")
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)
+    with pytest.raises(PermissionError, match=rf"^cannot write {tmp_path}/target: Permission denied$"):
+        check_writable(*targets(tmp_path / "target"))

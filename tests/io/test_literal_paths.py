@@ -91,3 +91,9 @@ def test_spark_counts_the_windows_of_one_folder(tmp_path: Path, name: str) -> No
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     assert _count("spark", tmp_path, name) == [{"w1": 1, "occurrences": 2}, {"w1": 2, "occurrences": 1}]
+
+
+def test_spark_is_not_given_a_folder_that_it_reads_as_two(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    with pytest.raises(ValueError, match="Spark takes the comma in .*a,b.* for the end of a path"):
+        _count("spark", tmp_path, "a,b")

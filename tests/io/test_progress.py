@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 import weakref
+from types import SimpleNamespace
 
 import pytest
 from tqdm import tqdm
@@ -14,7 +15,7 @@ from transformers.utils import logging as transformers_logging
 from hf_lecture_models.cli.io import line_chunks
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io import progress
-from hf_lecture_models.io.progress import ProgressBar, no_progress
+from hf_lecture_models.io.progress import ProgressBar, hide_other_bars, no_progress
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
@@ -104,6 +105,16 @@ def test_a_log_has_no_other_lines(clock, capsys):
     assert capsys.readouterr() == ("", "a line\n")
 
 
+def test_a_bar_that_is_closed_or_lost_writes_no_line(clock, capsys):
+    with ProgressBar(total=9) as bar:
+        pass
+    answers = iter([False, True])  # closed while the thread wakes up
+    closed = SimpleNamespace(wait=lambda seconds: next(answers), is_set=lambda: True)
+    progress.watch(weakref.ref(bar), closed)
+    progress.watch(lambda: None, Waiting(clock, 3))
+    assert capsys.readouterr().err == ""
+
+
 def test_a_thread_watches_a_log_alone_until_the_bar_is_closed(clock, monkeypatch):
     def watchers():
         watching = [one for one in threading.enumerate() if getattr(one, "_target", None) is progress.watch]
@@ -149,6 +160,23 @@ def test_every_switch_is_respected(clock, hasty, capsys, monkeypatch, switch):
     finally:
         transformers_logging.enable_progress_bar()
     assert capsys.readouterr() == ("", "")
+
+
+def test_programs_hide_other_bars_but_not_these(clock, hasty, capsys):
+    hide_other_bars()
+    hide_other_bars()
+    try:
+        assert not transformers_logging.is_progress_bar_enabled()
+        run(clock, 1.0, 10)
+    finally:
+        transformers_logging.enable_progress_bar()
+    assert "100%" in capsys.readouterr().err
+    transformers_logging.disable_progress_bar()
+    progress._state["others_hidden"] = False
+    hide_other_bars()
+    run(clock, 1.0, 10)
+    transformers_logging.enable_progress_bar()
+    assert capsys.readouterr().err == "", "the user had switched all bars off before"
 
 
 def test_estimation_evaluation_and_reading_report(clock, hasty, capsys, tmp_path):

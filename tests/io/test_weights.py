@@ -29,6 +29,13 @@ def test_a_damaged_index_is_named(tmp_path, text):
         refuse_outside_shards(tmp_path)
 
 
+def test_shards_within_the_folder_are_let_through(tmp_path):
+    refuse_outside_shards(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "b.safetensors"}}))
+    (tmp_path / "tf_model.h5.index.json").write_text(json.dumps({"weight_map": {"a": "weights/b..c", "b": "x.y"}}))
+    refuse_outside_shards(tmp_path)
+
+
 TOKENIZER = WordTokenizer.train(["a b"], progress=False)
 SIZES = {"hidden_size": 4, "num_hidden_layers": 1, "vocab_size": len(TOKENIZER)}
 BERT = BertConfig(**SIZES, num_attention_heads=2, intermediate_size=8)
