@@ -6,13 +6,16 @@ import io
 import json
 import math
 import re
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 import torch
 
+from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.demo import page as demo
@@ -108,6 +111,40 @@ def test_sentences_are_ranked_in_colours(view, models):
     assert "<script>alert(2)</script>" in view.locator("#ranking .unknown").all_inner_texts()
 
 
+_READABILITY = """() => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => parts(colour).slice(0, 3).map(x => x / 255)
+    .map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    while (node && !(parts(getComputedStyle(node).backgroundColor)[3] ?? 1)) node = node.parentElement;
+    return node ? getComputedStyle(node).backgroundColor : "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll(".hfl *")].filter(node => node.innerText && !node.children.length).map(node => {
+    const [low, high] = [light(getComputedStyle(node).color), light(behind(node))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_in_the_dark_and_on_a_telephone(browser, address, scheme):
+    with opened(browser, address, width=400, scheme=scheme) as view:
+        view.fill("#prompt textarea", "the old")
+        ask(view, "continue", "#next-tokens table")
+        ratios = view.evaluate(_READABILITY)
+        heights = [box.bounding_box()["height"] for box in view.locator("#next-tokens tr").all()]
+        open_tab(view, "Compare")
+        view.fill("#compared textarea", f"the zebra saw the cat cat cat {EVIL}")
+        ask(view, "compare", "#comparison table")
+        ratios += view.evaluate(_READABILITY)
+        heights += [box.bounding_box()["height"] for box in view.locator("#comparison tbody tr").all()]
+        assert min(ratios) >= 4.5  # WCAG AA
+        assert len(ratios) > 60
+        assert max(heights) < 120
+        assert view.evaluate("document.documentElement.scrollWidth") <= 400
+
+
 def as_rgb(colour):
     return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
 
@@ -176,6 +213,46 @@ def test_a_translator_shows_its_alignment(browser):
         view.fill("#translated textarea", " ")
         ask(view, "translate", "#translation .error")
     page.close(verbose=False)
+
+
+@pytest.fixture
+def command(models, tmp_path, monkeypatch, capsys):
+    """`hf-lecture demo MODEL ...` that is interrupted as soon as it waits: exit status, output and errors."""
+    for part in (models[0].model, models[0].tokenizer):
+        part.save_pretrained(tmp_path / "trigram")
+
+    class Interrupted:
+        def wait(self):
+            raise KeyboardInterrupt
+
+    def run(*options):
+        with monkeypatch.context() as patch:
+            patch.setattr(demo, "threading", SimpleNamespace(Event=Interrupted))
+            with pytest.raises(SystemExit) as stop:
+                app(["demo", str(tmp_path / "trigram"), *map(str, options)], prog_name="hf-lecture")
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_listens_to_this_machine_unless_told_otherwise(command, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    status, out, err = command()
+    assert (status, err) == (130, "interrupted\n")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/  \(Ctrl-C ends it\)\n", out)
+    assert not opened  # this is no terminal
+    status, out, err = command("--host", "0.0.0.0")
+    assert "everybody who can reach 0.0.0.0 can use this page" in err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        status, _, err = command("--port", taken.getsockname()[1])
+    assert status == 1
+    assert err.startswith("hf-lecture demo: ")
+    assert err.count("\n") == 1
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    assert "pip install 'hf-lecture-models[demo]'" in command()[2]
 
 
 def get(address, path, method="GET", body=None, headers=None):

@@ -1,13 +1,16 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Every tab of the demo page in a headless browser, on a wide screen and on a telephone, by keyboard and by axe."""
 
+import io
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from hf_lecture_models.lab.demo import page as demo
+from hf_lecture_models.lab.demo.defaults import default_models
 from tests.interop.demo_view import ask, open_tab, opened
 from tests.interop.installed import need
 from tests.lab.demo.small_models import MODELS
@@ -113,3 +116,57 @@ def test_every_tab_answers_and_can_be_read(browser, address, width, scheme, tmp_
             if found:
                 problems[name] = found
     assert problems == {}
+
+
+@pytest.mark.nightly
+def test_every_tab_of_the_page_without_arguments_answers(browser, tmp_path, monkeypatch):
+    """`hf-lecture demo` trains its own models; all tabs but those of captions and of pen strokes answer by them."""
+    need("accelerate", "evaluate", "sacrebleu", "sklearn")
+    monkeypatch.setattr(constants, "HF_HOME", str(tmp_path / "home"))
+    page = demo.build_page(demo.load_models(default_models()))
+    pytest.importorskip("PIL.Image").radial_gradient("L").resize((8, 8)).save(tmp_path / "image.png")
+    refused = {}
+    with opened(browser, demo.launch(page)) as view:
+        for name in [name for name in TABS if name not in ("Caption", "Draw")]:
+            ask_in_tab(view, name, tmp_path / "image.png")
+            keep_picture(view, f"own-{name}")
+            refused[name] = view.locator(".error:visible").all_inner_texts()
+    # The picture of gradients is of all models at once, and says which have none.
+    without = ("has no word vectors", "one vector for each token", "state for each position")
+    assert all(any(reason in text for reason in without) for text in refused.pop("Gradients"))
+    assert list(filter(None, refused.values())) == []
+    page.close(verbose=False)
+
+
+def test_the_page_is_used_by_keyboard_alone(browser, address):
+    with opened(browser, address) as view:
+        open_tab(view, "Neighbours")
+        view.focus("#neighbouring textarea, #neighbouring input")
+        view.keyboard.press("Enter")
+        view.wait_for_selector("#neighbours table")
+        open_tab(view, "Tag")
+        view.focus("#tagged textarea")
+        view.keyboard.press("Tab")
+        assert view.evaluate("document.activeElement.id") == "button-tag"
+        assert view.evaluate("getComputedStyle(document.activeElement).outlineWidth") == "3px"
+        view.keyboard.press("Enter")
+        view.wait_for_selector("#tags .piece")
+
+
+def test_a_file_that_is_no_image_is_refused_in_the_page(browser, address, tmp_path):
+    file = io.BytesIO()
+    pytest.importorskip("PIL.Image").effect_noise((2400, 2400), 90).save(file, "PNG")
+    assert len(file.getvalue()) > 4_000_000  # the browser makes it smaller
+    (tmp_path / "large.png").write_bytes(file.getvalue())
+    refusal = "#image-classes .error:has-text('{}')"
+    with opened(browser, address) as view:
+        open_tab(view, "Images")
+        ask(view, "classify-image", refusal.format("no image yet"))
+        view.set_input_files("#classified-image", tmp_path / "large.png")
+        ask(view, "classify-image", "#image-classes table")
+        for size in (10, 3_000_000):
+            (tmp_path / "text.png").write_bytes(b"x" * size)
+            view.set_input_files("#classified-image", tmp_path / "text.png")
+            ask(view, "classify-image", refusal.format("cannot be read"))
+            view.set_input_files("#classified-image", [])
+            ask(view, "classify-image", refusal.format("no image yet"))

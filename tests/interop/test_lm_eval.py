@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from hf_lecture_models import evaluate_language_model
@@ -21,9 +22,11 @@ from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.studies.prompt_items import read_prompt_data, with_shots
 from hf_lecture_models.lab.studies.prompt_templates import PromptTemplate
 from hf_lecture_models.lab.studies.prompting import PromptItem, points, score_items
+from hf_lecture_models.tasks.translation.translate import translate
 from tests.forked_python import PATIENCE
 from tests.interop.trained_models import TEXTS, TOKENIZERS
 from tests.lab.studies.test_prompting import stock_model, stock_tokenizer
+from tests.tasks.small_translator import PAIRS, make_translator, save_translator
 
 pytestmark = pytest.mark.slow
 
@@ -204,6 +207,17 @@ def test_generation_ends_at_the_stop_sequences(name: str, folders: dict[str, str
         assert [answer.strip() for answer in sample["filtered_resps"]] == [text.strip()]
 
 
+def test_a_recurrent_model_reads_a_text_of_any_length(folders: dict[str, str], tasks: Path) -> None:
+    options = {"pretrained": folders["recurrent"], "add_bos_token": False}
+    ours = evaluate_language_model(*load(folders["recurrent"]), [LONG])
+    assert ours["tokens"] > 3000
+    whole = evaluate("ours_long", tasks, max_length=100_000, **options)["word_perplexity,none"]
+    assert whole == pytest.approx(ours["word_perplexity"], rel=1e-4)
+    # Unless told otherwise lm_eval cuts at 2,048 tokens; the state then begins anew.
+    cut = evaluate("ours_long", tasks, max_length=3, **options)["word_perplexity,none"]
+    assert cut != pytest.approx(whole, rel=0.01)
+
+
 def prompt_items(folder: Path) -> list[PromptItem]:
     """Items with 0 and 2 examples, written with their task into the folder."""
     rows = [f"{word},{number % 2}" for number, word in enumerate(("cat", "dog", "bird", "log", "mat", "tree"))]
@@ -249,6 +263,28 @@ def test_prompts_have_our_scores(name: str, folders: dict[str, str], tmp_path: P
         if not measured["scores"][ours]["ties"]:
             assert found[f"{theirs},none"] == pytest.approx(measured["scores"][ours]["accuracy"])
     assert not measured["scores"]["sum"]["ties"]
+
+
+def test_each_side_of_a_translator_is_read_by_its_own_vocabulary(tmp_path: Path) -> None:
+    """lm_eval encodes what the decoder is to write without special tokens, and has no other word for it."""
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+
+    folder = save_translator(tmp_path / "model", "ours", joint_vocabulary=False)
+    model, pair = make_translator("ours", joint_vocabulary=False)
+    theirs = HFLM(pretrained=str(folder), backend="seq2seq", device="cpu")
+    source, target = PAIRS[3]
+    labels = torch.tensor([pair.target.encode(target, add_special_tokens=False)])
+    with torch.no_grad():
+        logits = model(torch.tensor([pair.source.encode(source)]), labels=labels).logits
+    expected = logits.log_softmax(-1).gather(2, labels.unsqueeze(-1)).sum()
+    ((found, _),) = theirs.loglikelihood([Instance("loglikelihood", {}, (source, target), 0)])
+    assert found == pytest.approx(float(expected), abs=1e-4)
+    (written,) = translate(model, pair, [source], max_new_tokens=5, num_beams=1)
+    options = {"until": ["none"], "max_gen_toks": 5, "num_beams": 1}
+    (text,) = theirs.generate_until([Instance("generate_until", {}, (source, options), 0)])
+    assert written.text
+    assert text.strip().startswith(written.text)  # they count the source's tokens as new ones
 
 
 def test_the_command(folders: dict[str, str], tasks: Path, tmp_path: Path) -> None:

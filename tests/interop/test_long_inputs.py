@@ -11,9 +11,13 @@ import torch
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    Trainer,
+    TrainingArguments,
     pipeline,
 )
 
+from hf_lecture_models import WordTokenizer
+from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.hub import export
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
@@ -64,6 +68,12 @@ def test_training_writes_the_models_limit(
     assert AutoTokenizer.from_pretrained(tmp_path / "exported").model_max_length == tokenizer.model_max_length
 
 
+def test_a_smaller_limit_of_the_tokenizer_stays(tmp_path: Path) -> None:
+    tokenizer = WordTokenizer.train(TEXTS, model_max_length=9)
+    export(small_model("gpt1", tokenizer, max_position_embeddings=LIMIT), tokenizer, tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path).model_max_length == 9
+
+
 def test_a_classifier_writes_its_limit_too(tmp_path: Path) -> None:
     task, recipe = TextClassification(), TextClassificationRecipe(max_steps=1, batch_size=2, output_dir=str(tmp_path))
     write_tsv(tmp_path / "train.tsv", text="text")
@@ -96,3 +106,40 @@ def test_the_pipeline_cuts_the_prompt(folder: str) -> None:
     kept = torch.tensor([generate.tokenizer(LONG)["input_ids"][4 - LIMIT :]])
     expected = generate.model.generate(kept, max_new_tokens=4, do_sample=False)[0, LIMIT - 4 :]
     assert found["generated_text"] == generate.tokenizer.decode(expected, skip_special_tokens=True)
+
+
+@pytest.mark.slow
+def test_trl_cuts_at_its_own_length(folder: str, tmp_path: Path) -> None:
+    """SFTConfig's max_length is 1,024 unless given, whatever tokenizer and model say."""
+    trl, datasets = pytest.importorskip("trl"), pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": [LONG] * 4})
+    for given in ({}, {"max_length": AutoTokenizer.from_pretrained(folder).model_max_length}):
+        fields = {"output_dir": str(tmp_path), "max_steps": 1, "use_cpu": True, "report_to": "none", **given}
+        trainer = trl.SFTTrainer(folder, trl.SFTConfig(**fields, save_strategy="no", bf16=False), train_dataset=rows)
+        if given:
+            assert trainer.train().training_loss > 0
+        else:
+            with pytest.raises(ValueError, match=f"positions 0 to {LIMIT - 1}"):
+                trainer.train()
+
+
+@pytest.mark.slow
+def test_sentence_transformers_cuts_by_the_configuration(tmp_path: Path) -> None:
+    """Where the tokenizer names no limit, it takes `max_position_embeddings`."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    tokenizer = small_tokenizer()
+    small_model("gpt1", tokenizer, max_position_embeddings=LIMIT).model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    encoder = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu")
+    assert encoder.max_seq_length == LIMIT
+    assert encoder.encode(LONG).shape == (32,)
+
+
+def test_transformers_trainer_saves_the_tokenizer_as_it_is(tmp_path: Path) -> None:
+    """The way round is in docs/clients.md: `with_input_limit` before it is handed over."""
+    tokenizer = small_tokenizer()
+    model = small_model("gpt1", tokenizer, max_position_embeddings=LIMIT)
+    arguments = TrainingArguments(str(tmp_path / "run"), report_to="none", use_cpu=True)
+    for given, limited in ((tokenizer, False), (with_input_limit(tokenizer, model), True)):
+        Trainer(model, arguments, processing_class=given).save_model(str(tmp_path / "saved"))
+        assert (AutoTokenizer.from_pretrained(tmp_path / "saved").model_max_length == LIMIT) is limited

@@ -240,3 +240,14 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             export_onnx(model, tmp_path / "model.onnx")
         assert not list(tmp_path.iterdir())
+
+
+def test_an_error_of_torchs_exporter_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise torch.onnx.OnnxExporterError("Failed to export\nsteps\nstack") from ValueError("no such function\nstack")
+
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    with pytest.raises(ValueError, match="FeedForwardForCausalLM cannot be written as ONNX by torch") as error:
+        export_onnx(small_model("feed_forward", small_tokenizer()), tmp_path / "model.onnx")
+    assert "(no such function); use the model itself" in str(error.value)
+    assert "\n" not in str(error.value)

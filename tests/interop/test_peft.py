@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,16 @@ from transformers import AutoModelForCausalLM
 from transformers.integrations.peft import MIN_PEFT_VERSION
 
 import hf_lecture_models as ours
+from hf_lecture_models import (
+    Gpt1Config,
+    Gpt1ForSequenceClassification,
+    LectureBertConfig,
+    LectureBertForSequenceClassification,
+    LectureTransformerConfig,
+    LectureTransformerForConditionalGeneration,
+    NGramConfig,
+    NGramForCausalLM,
+)
 from tests.interop.small_models import small_model, small_tokenizer
 from tests.model_tests import token_inputs
 from tests.printed_commands import ROOT
@@ -25,6 +37,9 @@ peft = pytest.importorskip("peft")
 pytestmark = pytest.mark.slow
 
 UNTIED = {"tie_word_embeddings": False}
+
+ATTENTION = {"qkv_proj", "o_proj", "up_proj", "down_proj"}
+
 WIDE = {"output_projection_size": 9, **UNTIED}
 # Names of the model, its fields, what is adapted: the choices that the models' pages offer.
 CASES = {
@@ -220,6 +235,19 @@ def test_an_adapter_without_a_task_is_loaded_as_the_page_says(tmp_path: Path) ->
         assert_close(found.eval()(input_ids=tokens).logits, adapted(input_ids=tokens).logits)
 
 
+@pytest.mark.parametrize("name", ["gpt1", "self_attention"])
+def test_all_linear_finds_the_blocks_and_leaves_the_output_alone(name: str) -> None:
+    """Queries, keys and values share one matrix, so one adapter of rank r serves the three."""
+    model = small_model(name, small_tokenizer(), num_hidden_layers=2)
+    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", r=2, target_modules="all-linear"))
+    layers = {path for path, module in adapted.named_modules() if isinstance(module, peft.tuners.lora.LoraLayer)}
+    assert {path.rsplit(".", 1)[1] for path in layers} == ATTENTION
+    assert len(layers) == 2 * len(ATTENTION)
+    query_key_value = next(module for path, module in adapted.named_modules() if path.endswith("0.self_attn.qkv_proj"))
+    assert query_key_value.lora_A["default"].weight.shape == (2, 32)
+    assert query_key_value.lora_B["default"].weight.shape == (96, 2)
+
+
 @pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", ["gpt1", "self_attention", "recurrent"])
 @pytest.mark.parametrize("kept", [["embed_tokens"], ["lm_head"], ["embed_tokens", "lm_head"]], ids=str)
@@ -237,6 +265,17 @@ def test_tied_words_come_apart_where_one_end_is_trained(kept: list[str], name: s
     assert not torch.equal(merged.lm_head.weight, merged.get_input_embeddings().weight)
     assert ("lm_head.bias" in merged.state_dict()) == (name != "gpt1")
     assert_close(*logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`", "ignore:Input and output embeddings")
+def test_a_bias_that_peft_loses_is_missed_on_saving(tmp_path: Path) -> None:
+    """With `ensure_weight_tying`, peft 0.21 puts an output layer without a bias in the place of the model's."""
+    base = base_model("self_attention", {"tie_word_embeddings": True}, tmp_path / "base")
+    kept = {"modules_to_save": ["embed_tokens"], "ensure_weight_tying": True}
+    adapted = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", target_modules="all-linear", **kept))
+    merged = adapted.merge_and_unload()
+    with pytest.raises(ValueError, match=r"weight lm_head.bias, which the model lacks"):
+        merged.save_pretrained(tmp_path / "merged")
 
 
 def test_tied_words_stay_tied_on_demand(tmp_path: Path) -> None:
@@ -285,6 +324,30 @@ def test_adapters_on_tied_words_are_refused(name: str, settings: Any, tmp_path: 
         assert_close(*logits, rtol=0, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`")
+def test_tied_adapters_are_refused_too(tmp_path: Path) -> None:
+    """With `ensure_weight_tying` the one D of both layers is merged twice, W + 2 D."""
+    base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
+    tied = {"target_modules": ["embed_tokens"], "ensure_weight_tying": True}
+    with pytest.raises(ValueError, match="whose matrix is also lm_head.weight"):
+        peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", **tied))
+
+
+@torch.no_grad()
+def test_trained_rows_of_tied_words_are_merged_once(tmp_path: Path) -> None:
+    """They take the place of the rows that were there."""
+    base = base_model("gpt1", {"tie_word_embeddings": True}, tmp_path / "base")
+    tokens = torch.randint(base.config.vocab_size - 3, (2, 6))
+    adapted = peft.get_peft_model(
+        base, peft.TrainableTokensConfig(target_modules=["embed_tokens"], token_indices=[1, 2])
+    )
+    for name, parameter in adapted.named_parameters():
+        if "trainable_tokens" in name:
+            parameter.normal_()
+    _, logits = reloaded_after_merging(adapted, tokens, tmp_path)
+    assert_close(*logits, rtol=0, atol=1e-5)
+
+
 @torch.no_grad()
 def reloaded_after_merging(adapted: Any, tokens: torch.Tensor, folder: Path) -> tuple[Any, list[torch.Tensor]]:
     """The merged model, reloaded; its logits, and those with the adapter still apart."""
@@ -316,6 +379,27 @@ def test_default_targets(name: str, method: str) -> None:
         }
     losses = train(adapted.eval(), as_labels(torch.randint(base.config.vocab_size - 3, (2, 6))))
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(("name", "targets"), [("recurrent", None), ("ngram", None), ("recurrent", "all-linear")])
+def test_no_default_targets(name: str, targets: str | None) -> None:
+    """peft's tables name modules, and a recurrent kernel is reached by its parameters; an n-gram has none."""
+    ngram = NGramForCausalLM(NGramConfig(vocab_size=20, order=2))
+    model = ngram if name == "ngram" else small_model(name, small_tokenizer())
+    with pytest.raises(
+        ValueError, match="Please specify `target_modules` or|No `target_modules` passed|No modules were"
+    ):
+        peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules=targets))
+
+
+@pytest.mark.parametrize("first", ["peft", "hf_lecture_models"])
+def test_default_targets_whichever_is_imported_first(first: str) -> None:
+    """And peft is imported by nobody but who wants it."""
+    second = {"peft": "hf_lecture_models", "hf_lecture_models": "peft"}[first]
+    code = f"import sys, {first}; alone = 'peft' in sys.modules; import {second}, peft.utils as utils"
+    code += "; print(alone, utils.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING['lecture_gpt1'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=1) == [str(first == "peft"), "['qkv_proj']\n"]
 
 
 # Prompts
@@ -372,3 +456,47 @@ def test_prompts_train_and_generate(kind: str, method: str, tmp_path: Path) -> N
         tokens, real = torch.cat((tokens, likeliest), 1), torch.cat((real, torch.ones_like(likeliest)), 1)
     for generated in found:
         assert torch.equal(generated, tokens)
+
+
+@pytest.mark.parametrize("extract_token_id", [3, None])
+def test_prefixes_train_gpt1s_classifier(extract_token_id: int | None) -> None:
+    """Its mask covers the prefix too; a text's state is that of its own Extract, or of its last token."""
+    sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "num_labels": 2}
+    model = Gpt1ForSequenceClassification(Gpt1Config(**sizes, extract_token_id=extract_token_id, pad_token_id=0))
+    adapted = peft.get_peft_model(model, peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=4))
+    ids = torch.tensor([[9, 4, 5, 3], [9, 6, 3, 0]])
+    batch = {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    losses = train(adapted.eval(), {**batch, "labels": torch.tensor([0, 1])}, 20, 0.05)
+    assert losses[-1] < 0.5 * losses[0]
+    with torch.no_grad():
+        both = adapted(**batch).logits
+        alone = adapted(input_ids=ids[1:, :3], attention_mask=torch.ones(1, 3, dtype=torch.long)).logits
+    assert_close(both[1:], alone)
+
+
+def test_nguyens_attention_takes_no_prefixes() -> None:
+    """peft writes keys and values for one attention of each layer, and here two read the target's."""
+    sizes = {"vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    special = {"decoder_start_token_id": 1, "pad_token_id": 0, "cross_attention": "source_query_key"}
+    config = LectureTransformerConfig(**sizes, **special, max_position_embeddings=16)
+    prefixes = peft.PrefixTuningConfig(task_type="SEQ_2_SEQ_LM", num_virtual_tokens=4)
+    adapted = peft.get_peft_model(LectureTransformerForConditionalGeneration(config), prefixes)
+    ids = torch.tensor([[3, 4, 5]])
+    with pytest.raises(ValueError, match=r"of 2 attentions; the model has 4, .* prefix tuning \(peft\) writes one"):
+        adapted(input_ids=ids, attention_mask=torch.ones_like(ids), labels=ids)
+
+
+def test_bert_has_no_prefixes() -> None:
+    """It keeps no keys and values, and peft says so."""
+    model = LectureBertForSequenceClassification(LectureBertConfig(vocab_size=20, hidden_size=12, num_hidden_layers=1))
+    adapted = peft.get_peft_model(model, peft.PrefixTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=4))
+    with pytest.raises(ValueError, match="Model does not support past key values"):
+        adapted(input_ids=torch.tensor([[1, 2]]), attention_mask=torch.tensor([[1, 1]]))
+
+
+def test_peft_asks_models_without_attention_for_their_heads() -> None:
+    """As it asks transformers' own of which it is true."""
+    model = small_model("recurrent", small_tokenizer())
+    with pytest.raises(ValueError, match="Please specify `num_attention_heads`"):
+        prompt_learner("prompt tuning", model)
+    assert prompt_learner("prompt tuning", model, num_attention_heads=1)

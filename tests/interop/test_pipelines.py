@@ -56,6 +56,19 @@ def test_text_generation(name: str, folders: dict[str, str]) -> None:
     assert first != second
 
 
+@pytest.mark.parametrize("name", [name for name in TOKENIZERS if name != "ngram"])
+def test_the_feature_of_each_token(name: str, folders: dict[str, str]) -> None:
+    features = pipeline("feature-extraction", model=folders[name])
+    (vectors,) = features("the cat")
+    assert torch.tensor(vectors).shape == (3, 32)
+    # A batch is padded; the padding has its vectors as well.
+    assert torch.allclose(
+        torch.tensor(features(["the cat", "one bird sang in a tree ."], batch_size=2)[0])[0][-3:],
+        torch.tensor(vectors),
+        atol=1e-5,
+    )
+
+
 def test_text_classification(tmp_path: Path) -> None:
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     torch.manual_seed(0)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,58 @@ def test_the_width_is_that_of_the_vectors(kind: str, tmp_path: Path) -> None:
     encoder.save(str(tmp_path / "saved"))
     saved = json.loads((tmp_path / "saved" / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
     assert saved["embedding_dimension"] == width
+
+
+@pytest.mark.parametrize("name", ["gpt1", "lstm"])
+def test_training_brings_pairs_together(name: str, tmp_path: Path) -> None:
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+
+    encoder = pooled(save_encoder(tmp_path / "model", name), "mean")
+    pairs = {
+        "anchor": ["the cat sat on the mat", "a bird sang in the tree", "the dog"],
+        "positive": ["the cat sat", "a bird", "the log"],
+    }
+    before = {key: value.clone() for key, value in encoder[0].auto_model.state_dict().items()}
+    arguments = SentenceTransformerTrainingArguments(
+        output_dir=str(tmp_path / "run"),
+        max_steps=15,
+        per_device_train_batch_size=3,
+        learning_rate=0.01,
+        logging_steps=1,
+        save_strategy="no",
+        report_to="none",
+        use_cpu=True,
+        disable_tqdm=True,
+    )
+    trainer = SentenceTransformerTrainer(
+        model=encoder,
+        args=arguments,
+        train_dataset=Dataset.from_dict(pairs),
+        loss=MultipleNegativesRankingLoss(encoder),
+    )
+    trainer.train()
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert losses[-1] < 0.5 * losses[0]
+    changed = encoder[0].auto_model.state_dict()
+    assert all(not torch.equal(value, before[key]) for key, value in changed.items())
+
+
+def test_a_program_that_does_not_import_us(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "model", "gpt1")
+    pooled(folder, "mean").save(str(tmp_path / "saved"))
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from sentence_transformers import SentenceTransformer\n"
+        "print(SentenceTransformer(sys.argv[1], device='cpu').encode(['the cat'])[0].tolist())\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "exec", "python"]
+    done = subprocess.run(
+        [*command, str(script), str(tmp_path / "saved")], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    vector = [float(number) for number in done.stdout.strip().splitlines()[-1].strip("[]").split(",")]
+    np.testing.assert_allclose(vector, pooled(folder, "mean").encode("the cat"), atol=1e-6)

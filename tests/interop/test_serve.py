@@ -193,6 +193,14 @@ def test_what_a_model_refuses_is_the_requests_fault(limited: dict[str, str], add
     assert (status, "'zebra' is not in the vocabulary" in reason) == (400, True)
 
 
+def test_a_chat_is_cut_where_asked_to(limited: dict[str, str], address: str) -> None:
+    """`--chat-template-kwargs` of the command does the same for all requests."""
+    client = Client(address, limited["ours"])
+    client.options["extra_body"] = {"chat_template_kwargs": {"truncation": True, "max_length": 12}}
+    _, tokens = client.chat(chat(user="the cat " * 20))
+    assert 1 <= tokens <= 5  # 16 can be read, and the last one is not
+
+
 def test_continuous_batching(folders: dict[str, str], limited: dict[str, str], tmp_path: Path) -> None:
     """For models of keys and values; the others say so. transformers' own: it takes no notice of `stop`."""
     with serving(tmp_path / "log", "--continuous-batching", "--cb-num-blocks", "40") as address:

@@ -28,6 +28,7 @@ from hf_lecture_models import (
 from hf_lecture_models.hub.export import export
 from tests.hub.card_examples import output_without_package
 from tests.interop.served_attention import Server, registered
+from tests.models.test_packed_texts import build
 
 SIZES: dict[str, Any] = {"vocab_size": 12, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3}
 LANGUAGE_MODELS = {
@@ -95,6 +96,16 @@ def test_bert_serves_packed_texts(tmp_path: Path) -> None:
         assert_close(found[name], alone, **TOLERANCE)
 
 
+@pytest.mark.slow
+def test_a_server_compiles_the_model_into_one_graph(tmp_path: Path) -> None:
+    server = Server(saved(Gpt1ForCausalLM(Gpt1Config(**SIZES)), tmp_path))
+    expected = server.step(REQUESTS)
+    again = Server(tmp_path)
+    again.model.forward = torch.compile(again.model.forward, backend="eager", fullgraph=True)
+    for name, hidden in again.step(REQUESTS).items():
+        assert_close(hidden, expected[name], **TOLERANCE)
+
+
 def model_classes() -> list[Any]:
     found = [getattr(hf_lecture_models, name) for name in hf_lecture_models.__all__]
     return [cls for cls in found if isinstance(cls, type) and hasattr(cls, "is_backend_compatible")]
@@ -132,6 +143,22 @@ def test_what_a_server_would_compute_wrongly_is_refused_by_name(
         auto_class.from_config(config)
 
 
+def test_sglang_leaves_out_the_bias_of_the_output_layer(tmp_path: Path) -> None:
+    config = SelfAttentionConfig(**SIZES)
+    folder = saved(Gpt1ForCausalLM(Gpt1Config(**SIZES)), tmp_path)
+    assert Server(folder, "sglang").lm_head.bias is None
+    config._attn_implementation = "sglang"
+    with pytest.raises(ValueError, match="SGLang cannot serve SelfAttentionModel: it would leave out b_o"):
+        AutoModel.from_config(config)
+
+
+def test_positions_with_a_bias_are_refused_at_a_call_too() -> None:
+    model = build("alibi", use_cache=False)
+    model.set_attn_implementation("vllm")
+    with pytest.raises(ValueError, match="'vllm' attention has no parameter position_bias"):
+        model.model(torch.tensor([[1]]), position_ids=torch.tensor([[0]]), attention_instances={0: None, 1: None})
+
+
 @torch.no_grad()
 def test_calls_of_a_server_with_a_wrong_result_are_refused(tmp_path: Path) -> None:
     server = Server(saved(Gpt1ForCausalLM(Gpt1Config(**SIZES)), tmp_path))
@@ -150,6 +177,13 @@ def test_calls_of_a_server_with_a_wrong_result_are_refused(tmp_path: Path) -> No
     model = Gpt1Model(Gpt1Config(**SIZES))
     with pytest.raises(TypeError, match="takes no argument attention_instances"):
         model(torch.tensor([[1]]), attention_instances=server.instances)
+
+
+def test_positions_are_not_read_back_while_serving(tmp_path: Path) -> None:
+    """On a GPU each reading would wait, and end the recording of a CUDA graph; the server keeps to the limit."""
+    server = Server(saved(Gpt1ForCausalLM(Gpt1Config(**SIZES, max_position_embeddings=4)), tmp_path))
+    with pytest.raises(IndexError, match="out of range in self"):
+        server.step({"a": [3, 1, 4, 1, 5]})
 
 
 EXPORTED = """

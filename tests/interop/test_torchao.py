@@ -15,6 +15,11 @@ need("torchao")
 from torchao import quantization  # noqa: E402
 from transformers import AutoModelForCausalLM, TorchAoConfig  # noqa: E402
 
+from hf_lecture_models import (  # noqa: E402
+    BagOfWordsConfig,
+    BagOfWordsForSequenceClassification,
+    RecurrentForCausalLM,
+)
 from tests.interop.small_models import count_tokens, ids_of, small_model, small_tokenizer  # noqa: E402
 
 MODELS = {
@@ -75,3 +80,18 @@ def test_damaged_scales_are_refused(tmp_path):
     model.save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="NaN or infinite values in model.layers.0.ffn.up_proj.weight"):
         AutoModelForCausalLM.from_pretrained(tmp_path)
+
+
+def test_a_recurrent_kernel_is_left_as_it_is(tmp_path):
+    """torchao quantises linear layers, and torch's kernels hold their matrices themselves."""
+    small_model("recurrent", small_tokenizer()).save_pretrained(tmp_path)
+    config = TorchAoConfig(KINDS["int8"](), include_input_output_embeddings=True)
+    assert quantised(RecurrentForCausalLM.from_pretrained(tmp_path, quantization_config=config)) == ["lm_head.weight"]
+
+
+def test_a_matrix_of_one_column_is_more_than_torchao_takes(tmp_path):
+    config = BagOfWordsConfig(vocab_size=9, input_coding="integer", hidden_sizes=[8, 8])
+    BagOfWordsForSequenceClassification(config).save_pretrained(tmp_path)
+    without = TorchAoConfig(KINDS["int8"](), modules_to_not_convert=["model.embed_tokens"])
+    loaded = BagOfWordsForSequenceClassification.from_pretrained(tmp_path, quantization_config=without)
+    assert "model.hidden_layers.2.weight" in quantised(loaded)

@@ -10,9 +10,15 @@ import torch
 
 pytest.importorskip("accelerate")
 
+import json
+import sqlite3
+import struct
+import time
+
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -88,3 +94,69 @@ def test_tensorboard(straight_and_resumed):
     check(logged, history)
     hyperparameters = "\n".join(path.read_text() for path in folder.glob("runs/**/hparams.yml"))
     assert "model.model_type: lecture_recurrent" in hyperparameters
+
+
+@tracked("trackio")
+def test_trackio(straight_and_resumed, capsys):
+    history, folder = straight_and_resumed
+    name = f"stopped-{(folder / 'runs' / 'id').read_text()}"
+    with sqlite3.connect(os.path.join(_TRACKIO.name, "hf-lecture-models.db")) as log:
+        rows = log.execute("select step, metrics from metrics where run_name = ? order by id", (name,)).fetchall()
+        (config,) = log.execute("select config from configs where run_name = ?", (name,)).fetchone()
+    check([(step, json.loads(values)) for step, values in rows], history)
+    assert json.loads(config)["model.model_type"] == "lecture_recurrent"
+    assert capsys.readouterr().out == ""
+
+
+@tracked("wandb")
+def test_wandb_offline(straight_and_resumed, monkeypatch, capsys):
+    history, folder = straight_and_resumed
+    runs = sorted((folder / "runs" / "wandb").glob("offline-run-*/*.wandb"))
+    assert {path.name for path in runs} == {f"run-{(folder / 'runs' / 'id').read_text()}.wandb"}
+    records = [record for path in runs for record in finished_records(path)]
+    logged = []
+    for record in records:
+        if record.WhichOneof("record_type") == "history":
+            values = {"".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
+            logged.append((values["_step"], {name: values[name] for name in NAMES & set(values)}))
+    check(logged, history)
+    config = {item.key or "".join(item.nested_key): item.value_json for record in records for item in settings(record)}
+    assert json.loads(config["model.model_type"]) == "lecture_recurrent"
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    run(folder.parent / "disabled", "wandb")
+    assert not list((folder.parent / "disabled" / "runs").glob("wandb/*run*"))
+
+
+def settings(record):
+    return [*record.config.update, *record.run.config.update]
+
+
+def finished_records(path):
+    """The records of a run's file once wandb's own process has written the last, which may be after the training."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        records = list(wandb_records(path))
+        if any(record.WhichOneof("record_type") == "exit" for record in records):
+            return records
+        time.sleep(0.1)
+    raise AssertionError(f"{path} has no end")
+
+
+def wandb_records(path):
+    """The records of a .wandb file, which is a log of LevelDB (its doc/log_format.md) after 7 bytes of header."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data, place, parts = path.read_bytes(), 7, []
+    while place + 7 <= len(data):
+        if 32768 - place % 32768 < 7:
+            place += 32768 - place % 32768
+            continue
+        length, kind = struct.unpack_from("<HB", data, place + 4)
+        if place + 7 + length > len(data):  # still being written
+            return
+        parts.append(data[place + 7 : place + 7 + length])
+        place += 7 + length
+        if kind in (1, 4):  # whole, or the last part
+            yield Record.FromString(b"".join(parts))
+            parts = []

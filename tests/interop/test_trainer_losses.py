@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 from transformers import (
+    AutoModelForCausalLM,
     DataCollatorForLanguageModeling,
     DataCollatorForSeq2Seq,
     DataCollatorForTokenClassification,
@@ -23,6 +27,8 @@ from transformers.integrations.neftune import activate_neftune
 from hf_lecture_models import (
     EfficientTransformerConfig,
     EfficientTransformerForMaskedLM,
+    Gpt1Config,
+    Gpt1ForCausalLM,
     ImageCaptioningConfig,
     ImageCaptioningForConditionalGeneration,
     LectureBertConfig,
@@ -35,6 +41,7 @@ from hf_lecture_models import (
     TransfoXLConfig,
     TransfoXLLMHeadModel,
 )
+from hf_lecture_models.hub import export
 from tests.interop.small_models import count_tokens, small_model, small_tokenizer
 
 # Of 2 to 6 words, so that a batch is padded by another number of tokens for each size.
@@ -211,6 +218,36 @@ def test_smoothed_labels_of_a_causal_model(name: str, side: str, tmp_path: Path)
     assert loss["eval_loss"] == pytest.approx(expected.item(), rel=1e-5)
 
 
+def test_a_subclass_of_another_name(tmp_path: Path) -> None:
+    """transformers knows by the name whether to shift labels; a class derived from ours has another one."""
+
+    class Mine(Gpt1ForCausalLM):
+        pass
+
+    set_seed(0)
+    model, collate = Mine(Gpt1Config(**FIELDS, num_hidden_layers=1, num_attention_heads=2)), next_tokens("left")
+    assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
+    batch = collate(ROWS)
+    with torch.no_grad():
+        logits = model.eval()(batch["input_ids"], batch["attention_mask"]).logits[:, :-1]
+    predicted = batch["attention_mask"][:, :-1].bool()
+    smoothed = cross_entropy(logits[predicted], batch["input_ids"][:, 1:][predicted], label_smoothing=0.1).item()
+    options = {"label_smoothing_factor": 0.1, "per_device_eval_batch_size": 20}
+    assert trainer(model, tmp_path, collate, **options).evaluate()["eval_loss"] == pytest.approx(smoothed)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_model_of_masked_words_with_the_name_of_a_causal_one(side: str, tmp_path: Path) -> None:
+    """transformers guesses from "ForCausalLM" that the first label of a row is not predicted; these heads say it."""
+
+    class NotForCausalLM(LectureBertForMaskedLM):
+        pass
+
+    set_seed(0)
+    model, collate = NotForCausalLM(bert().config), some_masked(side, first=0)
+    assert trainer(model, tmp_path, collate).evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
+
+
 @pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("side", SIDES)
 def test_adapters(side: str, tmp_path: Path) -> None:
@@ -232,6 +269,17 @@ def test_noise_contrast_is_not_smoothed(tmp_path: Path) -> None:
     smoothing = trainer(model, tmp_path, next_tokens("left"), label_smoothing_factor=0.1)
     with pytest.raises(ValueError, match="label_smoothing_factor .* output_layer='softmax'"):
         smoothing.train()
+
+
+def test_given_counts_are_kept(tmp_path: Path) -> None:
+    """A loop of one's own divides by the number that it gives; labels in a batch it has prepared or not."""
+    model, batch = causal_model("gpt1").eval(), next_tokens("left")(ROWS[:4])
+    with torch.no_grad():
+        loss = model(**batch).loss
+        model.prepare_labels(batch)
+        predicted = (batch["labels"] != -100).sum()
+        assert predicted == sum(len(row["input_ids"]) - 1 for row in ROWS[:4])
+        torch.testing.assert_close(model(**batch, num_items_in_batch=predicted).loss, loss)
 
 
 @pytest.mark.cases(1, 5)
@@ -268,3 +316,55 @@ def test_noise_on_word_vectors(name: str, tmp_path: Path) -> None:
     run = trainer(model, tmp_path, collate, neftune_noise_alpha=5.0)
     run.train()
     assert run.evaluate()["eval_loss"] == pytest.approx(own_mean(model, collate))
+
+
+_EXPORTED = """
+import json, sys, tempfile
+from pathlib import Path
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "hf_lecture_models":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling
+from transformers import Trainer, TrainingArguments
+
+rows = json.loads(sys.argv[2])
+found = {}
+for folder in sorted(Path(sys.argv[1]).iterdir()):
+    model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    losses = []
+    for smoothing in (0.0, 0.1):
+        arguments = TrainingArguments(
+            output_dir=tempfile.mkdtemp(), report_to="none", use_cpu=True, per_device_eval_batch_size=20,
+            label_smoothing_factor=smoothing,
+        )
+        losses.append(Trainer(model, arguments, eval_dataset=rows, data_collator=collate).evaluate()["eval_loss"])
+    found[folder.name] = losses
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_published_models_without_the_package(tmp_path: Path) -> None:
+    names = ("gpt1", "recurrent", "transformer_xl", "ngram")
+    for name in names:
+        export(causal_model(name), small_tokenizer(), tmp_path / name)
+    arguments = [sys.executable, "-c", _EXPORTED, str(tmp_path), json.dumps(ROWS)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    batch = next_tokens("left")(ROWS)
+    predicted = batch["attention_mask"][:, :-1].bool()
+    for name in names:
+        model = AutoModelForCausalLM.from_pretrained(tmp_path / name).eval()
+        with torch.no_grad():
+            logits = model(batch["input_ids"], batch["attention_mask"]).logits[:, :-1][predicted]
+        targets = batch["input_ids"][:, 1:][predicted]
+        expected = [cross_entropy(logits, targets, label_smoothing=factor).item() for factor in (0.0, 0.1)]
+        assert found[name] == pytest.approx(expected, rel=1e-5), name

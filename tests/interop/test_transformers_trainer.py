@@ -12,14 +12,25 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     DataCollatorForLanguageModeling,
+    DataCollatorForTokenClassification,
+    DataCollatorWithPadding,
     Trainer,
     TrainingArguments,
     set_seed,
 )
 
 from hf_lecture_models import (
+    ElmoConfig,
+    ElmoForPreTraining,
+    ElmoTokenizer,
+    LayerPerInputConfig,
+    LayerPerInputForSequenceClassification,
     LectureBertConfig,
     NGramForCausalLM,
+    PaddedMlpConfig,
+    PaddedMlpForSequenceClassification,
+    Word2VecConfig,
+    Word2VecForPreTraining,
     WordTokenizer,
 )
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
@@ -103,6 +114,50 @@ def test_an_ngram_is_evaluated_but_not_trained(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="does not require grad"):
         counts.train()
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def other_model(kind: str) -> tuple[Any, list[Any], Any]:
+    """A model that is not of language, its rows, and the collator of transformers that makes batches of them."""
+    set_seed(0)
+    if kind == "elmo":
+        texts, shape = ("a cat sat", "the dog", "a dog sat"), {"char_filters": [[1, 2], [2, 3]], "dropout": 0.0}
+        characters = ElmoTokenizer.train(texts, max_characters_per_token=9)
+        shape |= {"hidden_size": 7, "projection_size": 4, "num_words": len(characters.words)}
+        model: Any = ElmoForPreTraining(ElmoConfig(max_characters_per_token=9, **shape))
+        torch.nn.init.normal_(model.model.projection.weight)
+        rows = [{**characters(text), "labels": characters.word_numbers(characters(text).tokens())} for text in texts]
+        return model, rows, DataCollatorForTokenClassification(characters)
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    names = [name for name in ("bos", "eos", "pad", "unk") if kind == "word2vec" or name != "unk"]
+    fields = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in names}
+    fields |= {"vocab_size": len(tokenizer)}
+    rows = [dict(tokenizer(text)) for text in TEXTS]
+    if kind == "word2vec":
+        model = Word2VecForPreTraining(Word2VecConfig(hidden_size=8, **fields))
+        return model, rows, DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    fields |= {"embedding_size": 6, "max_position_embeddings": 8}
+    if kind == "padded_mlp":
+        model = PaddedMlpForSequenceClassification(PaddedMlpConfig(hidden_sizes=[8, 6], **fields))
+    else:
+        model = LayerPerInputForSequenceClassification(LayerPerInputConfig(hidden_size=8, **fields))
+    return model, [row | {"labels": i % 5 // 3} for i, row in enumerate(rows)], DataCollatorWithPadding(tokenizer)
+
+
+@pytest.mark.parametrize("kind", ["padded_mlp", "layer_per_input", "word2vec", "elmo"])
+def test_other_models_train_and_resume(kind: str, tmp_path: Path) -> None:
+    """It pads, accumulates, evaluates, saves, and goes on from its own checkpoint."""
+    losses = []
+    for resume in (False, True):
+        model, rows, collator = other_model(kind)
+        options = {"num_train_epochs": 20, "gradient_accumulation_steps": 2, "learning_rate": 0.03, "save_steps": 8}
+        run = trainer(model, tmp_path, collator.tokenizer, rows=rows, collator=collator, **options)
+        losses.append(run.evaluate()["eval_loss"])
+        run.train(resume_from_checkpoint=resume)
+        losses.append(run.evaluate()["eval_loss"])
+    before, after, again_before, again = losses
+    assert after < 0.7 * before
+    assert again_before == before
+    assert again == pytest.approx(after, abs=1e-6)
 
 
 def test_masked_words_train_by_the_stock_collator(tmp_path: Path) -> None:

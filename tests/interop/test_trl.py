@@ -137,6 +137,18 @@ def test_packed_texts(kind: str, how: str, tmp_path: Path) -> None:
     assert losses(trainer)[-1] < 0.9 * losses(trainer)[0]
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_texts_are_refused_where_a_state_would_run_on(how: str, tmp_path: Path) -> None:
+    trainer = trl.SFTTrainer(
+        save_small_model(tmp_path / "model", "recurrent"),
+        trl.SFTConfig(output_dir=str(tmp_path / "run"), **OPTIONS | PACKED[how]),
+        train_dataset=datasets.Dataset.from_list(rows("plain text")),
+    )
+    with pytest.raises(TypeError, match="takes no argument .*position_ids"):
+        trainer.train()
+
+
 @pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("kind", REWARDS)
 def test_rewards(kind: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 from hf_lecture_models import (
     LectureBertConfig,
@@ -174,6 +174,15 @@ def test_another_loss_is_refused_by_every_trainer(model: str, kind: str, tmp_pat
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", TRAINERS)
+def test_a_transformer_xl_of_one_matrix_is_trained(kind: str, tmp_path: Path) -> None:
+    found = trainer(kind, build("transformer_xl", {"embedding_size": 16}), tmp_path)
+    before = copy.deepcopy(found.model.state_dict())
+    found.train()
+    assert not torch.equal(found.model.lm_head.words[0].bias, before["lm_head.words.0.bias"])
+
+
 @pytest.mark.parametrize(
     ("model_class", "config", "way_out"),
     [
@@ -186,6 +195,16 @@ def test_models_without_such_a_loss_are_refused(model_class: Any, config: Any, w
     """BERT has a layer between state and output matrix, and predicts masked words."""
     with pytest.raises(ValueError, match=f"trl computes the loss of {model_class.__name__} .*{way_out}"):
         utils.add_fused_lm_head(model_class(config))
+
+
+def test_clusters_say_that_they_are_no_matrix() -> None:
+    """To programs that ask the output layer itself, as trl's DistillationTrainer does."""
+    for name, fields, _ in SEVERAL_MATRICES.values():
+        if fields.get("output_layer") != "noise_contrastive":
+            layer = build(name, fields).get_output_embeddings()
+            with pytest.raises(AttributeError, match="words are in clusters, each with a matrix of its own"):
+                _ = layer.weight
+            assert not hasattr(layer, "bias")
 
 
 @pytest.mark.cases(0, 2)
@@ -202,3 +221,19 @@ def test_a_noise_contrastive_model_loads_as_a_softmax(name: str, tied: bool, tmp
     found.train()
     found.save_model(str(tmp_path / "saved"))
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "saved").config.output_layer == "softmax"
+
+
+def test_transformers_trainer_counts_what_a_transformer_xl_predicts(tmp_path: Path) -> None:
+    """It tells from a class's name whether the first label counts, and `...LMHeadModel` names no loss."""
+    model = build("transformer_xl", {})
+    batch = [
+        {"input_ids": ids["input_ids"], "labels": ids["input_ids"]} for ids in ids_of(TEXTS[:2], small_tokenizer())
+    ]
+    with torch.no_grad():
+        expected = model(**{name: torch.tensor([row[name] for row in batch]) for name in batch[0]}).loss.item()
+    args = TrainingArguments(
+        str(tmp_path), max_steps=1, logging_steps=1, use_cpu=True, report_to=[], save_strategy="no"
+    )
+    found = Trainer(model, args, train_dataset=batch)
+    found.train()
+    assert found.state.log_history[0]["loss"] == pytest.approx(expected, rel=1e-4)
