@@ -66,8 +66,8 @@ def on_a_terminal(command, **options):
 
 
 @pytest.mark.cases(0, 2)
-@pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_bars_are_shown_on_a_terminal_only(tmp_path, monkeypatch, script, terminal):
     recipe, bars = SCRIPTS[script]
     (tmp_path / "recipe.yaml").write_text(recipe)
