@@ -15,6 +15,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.surprisal import align_spans, kind_of, score_spans, score_text
@@ -105,3 +106,15 @@ def test_what_gives_no_probability_is_refused():
             with pytest.raises(ValueError, match=f"{type(model).__name__} gives words no probability"):
                 score_spans(model, BERT, ["the cat"])
     assert kind_of(bert(BertModel, BertConfig)) is None
+
+
+def test_the_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    bits = {"unigram": [1.0, 5.25, math.inf], "BERT": [0.04, 21.0, math.nan]}
+    save_surprisal(["the", "$cat$", "end"], bits, tmp_path / "bits.svg", "the $cat$")
+    picture = (tmp_path / "bits.svg").read_text(encoding="utf-8")
+    for text in ("unigram", "BERT", "the $cat$", "$cat$", "end", "sum", "5.2", "∞", "–", "21.0"):
+        assert f"<!-- {text} -->" in picture
+    for words, rows in [(["a"] * 31, {"BERT": [1.0] * 31}), ([], {})]:
+        with pytest.raises(ValueError, match="cannot be read"):
+            save_surprisal(words, rows, tmp_path / "none.svg", "")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -368,3 +369,36 @@ def test_published_models_without_the_package(tmp_path: Path) -> None:
         targets = batch["input_ids"][:, 1:][predicted]
         expected = [cross_entropy(logits, targets, label_smoothing=factor).item() for factor in (0.0, 0.1)]
         assert found[name] == pytest.approx(expected, rel=1e-5), name
+
+
+_TWO_PROCESSES = """
+import sys
+from pathlib import Path
+import torch
+from tests.interop.test_trainer_losses import causal_model, next_tokens, set_seed, trainer
+
+folder = Path(sys.argv[1])
+for name in ("gpt1", "transformer_xl"):
+    model = causal_model(name)
+    sizes = {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 2, "ddp_backend": "gloo"}
+    run = trainer(model, folder / name, next_tokens("left"), **sizes)
+    run.train()
+    if run.is_world_process_zero():
+        torch.save(model.state_dict(), folder / f"{name}.pt")
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_two_processes_are_one(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(_TWO_PROCESSES, encoding="utf-8")
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    paths = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    command = [*launch, str(tmp_path / "script.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | paths)
+    assert done.returncode == 0, done.stderr
+    for name in ("gpt1", "transformer_xl"):
+        model = causal_model(name)
+        trainer(model, tmp_path / "one", next_tokens("left"), per_device_train_batch_size=8).train()
+        for key, value in torch.load(tmp_path / f"{name}.pt").items():
+            torch.testing.assert_close(value, model.state_dict()[key], rtol=0, atol=1e-6)

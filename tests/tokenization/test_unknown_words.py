@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, normalizers
-from tokenizers.normalizers import Replace
+from tokenizers.models import BPE
+from tokenizers.normalizers import Lowercase, Normalizer, Replace
+from tokenizers.pre_tokenizers import PreTokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
+from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.tokenization.unknown_words import (
     _CLASSES,
@@ -131,6 +134,35 @@ def test_a_word_is_classified_in_steps_that_grow_with_its_length():
     for name, pattern in _CLASSES.items():
         simple = re.sub(r"\[[^]]*\]|\\p\{\w+\}", ".", pattern)
         assert not re.search(r"[*+{]", re.sub(r"[*+]\+", "", simple)), name
+
+
+class ThroughPython:
+    """Parts written in Python, which the Rust library takes but cannot save."""
+
+    def normalize(self, normalized):
+        pass
+
+    def pre_tokenize(self, pretokenized):
+        pass
+
+
+def test_a_changed_tokenizer_is_asked_itself():
+    for policy in POLICIES:
+        changed = WordTokenizer.train(CORPUS, unknown_words=policy)
+        own = [changed.backend_tokenizer.normalizer] if policy == "classes" else []
+        changed.backend_tokenizer.normalizer = normalizers.Sequence([Lowercase(), *own])
+        assert not changed.is_unmodified()
+        expected = changed("THE cat", add_special_tokens=False).input_ids
+        assert encode_corpus(changed, ["THE cat"]).ids.tolist() == expected
+        assert len(expected) == 2
+        changed.backend_tokenizer.normalizer = normalizers.Sequence([Normalizer.custom(ThroughPython())])
+        changed.backend_tokenizer.pre_tokenizer = PreTokenizer.custom(ThroughPython())
+        assert not changed.is_unmodified()
+    # The pre-tokenizer is the same, but known words are no longer whole.
+    changed = WordTokenizer.train(CORPUS, unknown_words="spelled")
+    vocabulary = changed.backend_tokenizer.get_vocab(with_added_tokens=False)
+    changed.backend_tokenizer.model = BPE(vocabulary, merges=[], byte_fallback=True)
+    assert not changed.is_unmodified()
 
 
 # Encoding

@@ -399,6 +399,9 @@ def test_a_checkpoint_with_another_pattern(kind: str, name: str, tmp_path: Path)
         AutoModelForCausalLM.from_pretrained(tmp_path)
 
 
+# Evaluation
+
+
 def test_texts_are_evaluated_in_windows_of_the_trained_length() -> None:
     """Although a state could be carried on: places past the window have not been trained."""
     limit = ContextLimit.of(build())
@@ -417,9 +420,6 @@ def test_training_through_segments(kind: str) -> None:
         cache, total = outputs.past_key_values.detach(), total + outputs.loss
         assert all(gradient.isfinite().all() for gradient in gradients(model, outputs.loss).values())
     assert_close(total, whole)
-
-
-# Evaluation
 
 
 @pytest.mark.cases(0, 1)

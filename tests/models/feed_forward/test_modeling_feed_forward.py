@@ -316,6 +316,14 @@ def test_a_larger_vocabulary(direct: bool) -> None:
     assert model(torch.full((1, 3), 39)).logits.shape == (1, 3, 40)
 
 
+def test_hidden_states() -> None:
+    model, tokens = build(FeedForwardModel, direct_connections=True), ids(2, 5)
+    outputs = model(tokens, output_hidden_states=True)
+    assert [tuple(h.shape) for h in outputs.hidden_states] == [(2, 5, 10), (2, 5, 42)]
+    assert outputs.hidden_states[-1] is outputs.last_hidden_state
+    assert model(tokens).hidden_states is None
+
+
 # Inputs and outputs
 
 

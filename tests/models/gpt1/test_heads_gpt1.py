@@ -344,6 +344,9 @@ def test_auxiliary_loss_needs_ids() -> None:
         model(inputs_embeds=vectors, labels=torch.tensor([1]))
 
 
+# Beside other programs
+
+
 @pytest.mark.slow
 def test_new_tokens_learn_beside_lora(tmp_path: Path) -> None:
     """As the page says; the other words stay as they are."""
@@ -361,6 +364,3 @@ def test_new_tokens_learn_beside_lora(tmp_path: Path) -> None:
     assert_close(merged(**inputs).logits, adapted(**inputs).logits, rtol=0, atol=1e-4)
     moved = (merged.get_input_embeddings().weight != before).any(1).nonzero().flatten().tolist()
     assert moved == [START, DELIM, EXTRACT]
-
-
-# Beside other programs

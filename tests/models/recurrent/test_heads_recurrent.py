@@ -304,13 +304,13 @@ def test_how_a_text_becomes_a_vector_is_the_classifiers_choice(tmp_path: Path) -
         RecurrentForSequenceClassification.from_pretrained(tmp_path, bidirectional=True)
 
 
+# Bad input
+
+
 def test_the_types_of_a_pair_are_named_in_the_signature() -> None:
     names = signature(RecurrentForSequenceClassification.forward).parameters
     assert names["token_type_ids"].default is None, "Trainer and pipelines read the signature"
     assert "token_type_ids" not in signature(RecurrentForTokenClassification.forward).parameters
-
-
-# Bad input
 
 
 def test_single_texts_and_pairs_are_told_apart() -> None:

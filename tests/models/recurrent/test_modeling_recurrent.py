@@ -265,14 +265,14 @@ def test_a_batch_of_nothing_but_padding() -> None:
     assert all((tensor == 0).all() for state in outputs.past_key_values.states for tensor in state)
 
 
+# Configuration
+
+
 def test_a_bidirectional_model_goes_on_from_nothing() -> None:
     model = build(RecurrentModel, bidirectional=True)
     assert model(ids(1, 3), use_cache=True).past_key_values is None
     with pytest.raises(ValueError, match="whole text at once"):
         model(ids(1, 3), past_key_values=RecurrentCache(2))
-
-
-# Configuration
 
 
 CONTRADICTIONS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import assert_close
-from transformers import Trainer, TrainingArguments
+from transformers import AutoModelForImageClassification, Trainer, TrainingArguments
 
 from hf_lecture_models import LectureViTForImageClassification
 from tests.models.vit.test_modeling_vit import small
@@ -43,6 +43,30 @@ def test_trainer_weighs_micro_batches(tmp_path: Path) -> None:
     for name, tensor in weights[0].items():
         assert_close(weights[1][name], tensor, rtol=1e-4, atol=1e-5, msg=lambda m, name=name: f"{name}: {m}")
     assert {"eval_loss"} <= trainer.evaluate().keys()
+
+
+@pytest.mark.slow
+def test_adapters_train_merge_and_reload(tmp_path: Path) -> None:
+    """LoRA where nobody says where: on the product of queries, keys and values."""
+    peft = pytest.importorskip("peft")
+    torch.manual_seed(0)
+    model = LectureViTForImageClassification(small())
+    model.save_pretrained(tmp_path / "base")
+    adapted = peft.get_peft_model(model, peft.LoraConfig(r=4, modules_to_save=["classifier"]))
+    assert any("qkv_proj.lora_A" in name for name, _ in adapted.named_parameters())
+    trainer = Trainer(adapted, arguments(tmp_path, max_steps=60), train_dataset=shades())
+    trainer.train()
+    images = torch.stack([row["pixel_values"] for row in shades()])
+    expected = adapted.eval()(pixel_values=images).logits
+    assert (expected.argmax(1) == torch.arange(16) % 3).float().mean() > 0.9
+    adapted.save_pretrained(tmp_path / "adapter")
+    base = AutoModelForImageClassification.from_pretrained(tmp_path / "base")
+    again = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
+    assert_close(again(pixel_values=images).logits, expected)
+    merged = again.merge_and_unload()
+    merged.save_pretrained(tmp_path / "merged")
+    loaded = AutoModelForImageClassification.from_pretrained(tmp_path / "merged")
+    assert_close(loaded(pixel_values=images).logits, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -309,6 +309,9 @@ def test_mean_colors_are_those_of_the_pixels() -> None:
     assert mean_colors(torch.full((1, 1, 4, 4), 255, dtype=torch.uint8), 4).tolist() == [[7]]
 
 
+# The image processor of one channel
+
+
 def test_grey_images_of_every_kind() -> None:
     """What Pillow makes of a color image, of an array too; channels first or last."""
     np = pytest.importorskip("numpy")
@@ -332,6 +335,3 @@ def test_grey_images_of_every_kind() -> None:
         found, torch.tensor(np.array([299, 587, 114]) @ wide.reshape(3, -1) / 1000).view(5, 5).float()
     )
     assert torch.equal(plain(wide[0], return_tensors="pt").pixel_values[0, 0], torch.tensor(wide[0]))
-
-
-# The image processor of one channel

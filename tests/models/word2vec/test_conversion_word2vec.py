@@ -6,6 +6,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,17 @@ def test_words_with_white_space_are_kept_with_a_warning_and_written(binary: bool
     assert (vectors == VECTORS[:3]).all()
     gensim = pytest.importorskip("gensim.models")
     assert gensim.KeyedVectors.load_word2vec_format(tmp_path / "out", binary=binary).index_to_key == words
+
+
+@pytest.mark.parametrize("binary", KINDS.values(), ids=KINDS)
+def test_words_with_separators_are_found_and_not_announced(binary: bool, tmp_path: Path) -> None:
+    """Python's `str.split` splits at U+001C to U+001F, the tokenizer does not."""
+    words = ["a\x1cb", "c\x1dd", "e\x1ff"]
+    path = file_of(tmp_path / "separators", binary, words, VECTORS[:3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, tokenizer = Word2VecModel.from_word2vec_format(path, binary)
+    assert tokenizer.tokenize(" ".join(words)) == words
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:

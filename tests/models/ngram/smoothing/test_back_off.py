@@ -18,6 +18,7 @@ from hf_lecture_models import evaluate_language_model
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram
 from tests.models.ngram.test_kenlm_ngram import zipf_texts
@@ -170,6 +171,20 @@ def test_equals_srilm(tmp_path, arguments):
     ours = NGramForCausalLM.fit(texts, tokenizer, 3, "katz", katz_k=4, prune=prune, progress=False)
     for name, expected in theirs.named_buffers():
         torch.testing.assert_close(ours.get_buffer(name), expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_wikitext_2(shared_data):
+    """SRILM's `ngram-count -order 3 -gt3min 1 -unk` on the lines that are not blank: test perplexity 259.43."""
+
+    def texts(split):
+        return [text for text in read_texts(shared_data / "wikitext-2" / f"{split}.txt") if text.strip()]
+
+    tokenizer = WordTokenizer.train(texts("train"), progress=False)
+    with pytest.warns(UserWarning, match="1-grams that occur 1, 2, 3, 4, 5 times number 0, 0, 6032"):  # rare: <unk>
+        model = NGramForCausalLM.fit(texts("train"), tokenizer, 3, "katz", katz_k=7, progress=False)
+    assert model.config.table_sizes[1:] == [619591, 1398959]
+    assert f"{evaluate_language_model(model, tokenizer, texts('test'))['perplexity']:.2f}" == "259.43"
 
 
 STUPID = ["the cat sat on the mat", "the cat ran", "a dog sat on the cat"]
