@@ -87,4 +87,4 @@ class NGramPreTrainedModel(ModelGuards):
     def _get_logits_processor(self, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         if generation_config.guidance_scale not in (None, 1):
             raise ValueError("an n-gram model takes no guidance_scale: it has words, and logarithms, of probability 0")
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+        return super()._get_logits_processor(generation_config, *args, **kwargs)

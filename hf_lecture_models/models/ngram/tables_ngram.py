@@ -56,7 +56,9 @@ def load_tables(trie: NGramTrie, tables: NGramTables, classes: WordClasses | Non
         arrays |= {"class_of": classes.class_of, "log10_probs_in_class": classes.log10_probs}
     for name, array in arrays.items():
         trie.register_buffer(name, torch.from_numpy(array))
-    for n in range(2, trie.order + 1) if trie.bits is not None else ():
+    if trie.bits is None:
+        return
+    for n in range(2, trie.order + 1):
         for name in ("probs", "backoffs")[: 2 if n < trie.order else 1]:
             values, codes = put_into_bins(trie.get_buffer(f"log10_{name}_{n}"), trie.bits)
             trie.register_buffer(f"log10_{name}_{n}", values)
