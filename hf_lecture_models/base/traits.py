@@ -37,7 +37,6 @@ _OF_CONFIGURATION: dict[str, Any] = {
     "pad_token_id": None,
     "bos_token_id": None,
     "eos_token_id": None,
-    "decoder_start_token_id": None,
     # Height and width of the images, and their channels.
     "image_size": None,
     "num_channels": 3,

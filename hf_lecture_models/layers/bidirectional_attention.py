@@ -54,6 +54,7 @@ def bidirectional_attention(
     Raises:
         ValueError: a mask that cannot be read; a position bias for a function that reads none.
 
+    >>> import torch
     >>> bidirectional_attention("eager", torch.zeros(1, 2, 8), attention_mask=torch.tensor([[1, 0]])).mask[0, 0] == 0
     tensor([[ True, False],
             [ True, False]])

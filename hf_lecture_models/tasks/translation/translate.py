@@ -12,7 +12,6 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
-from hf_lecture_models.base.traits import trait
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.task_file import saved_settings
 from hf_lecture_models.tokenization.bounds import strip_bounds
@@ -181,8 +180,9 @@ def start_of(model: Any) -> int:
     Raises:
         ValueError: the model's configuration does not name one.
     """
-    decoding, names = model.generation_config, ("decoder_start_token_id", "bos_token_id")
-    for token in (decoding.decoder_start_token_id, decoding.bos_token_id, *(trait(model, name) for name in names)):
+    decoding, fields = model.generation_config, model.config.to_dict()
+    own = (fields.get("decoder_start_token_id"), fields.get("bos_token_id"))
+    for token in (decoding.decoder_start_token_id, decoding.bos_token_id, *own):
         if token is not None:
             return int(token)
     raise ValueError(f"{type(model).__name__} has no decoder_start_token_id; set it in its config.json")
