@@ -102,11 +102,23 @@ class ModelGuards(PreTrainedModel):
             for name, other in (pair, reversed(pair)):
                 self.get_submodule(name.rpartition(".")[0]).tied_to = other
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; an adapter of peft in the place of a tied layer is a ValueError.
+    @property
+    def no_output_matrix(self) -> str | None:
+        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
+        return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"
 
-        Merged into the matrix, it would change both layers; one that replaces rows (`trainable_tokens_delta`) may.
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; an adapter of peft in the place of a tied layer is a ValueError, and a wrong loss of trl.
+
+        Merged into the matrix, an adapter would change both layers; one that replaces rows may. SFT, DPO, KTO, GRPO and
+        RLOO of trl replace `forward` (`add_fused_lm_head`, 1.16) by one that multiplies h by the output matrix.
         """
+        code = getattr(getattr(value, "__func__", value), "__code__", None) if name == "forward" else None
+        if "fused_lm_head" in getattr(code, "co_varnames", ()) and self.no_output_matrix is not None:
+            raise ValueError(
+                f"trl computes the loss of {type(self).__name__} from one output matrix, without the model's forward, "
+                f"but {self.no_output_matrix}"
+            )
         if isinstance(value, nn.Module) and hasattr(value, "base_layer"):
             other = getattr(value.base_layer, "tied_to", None)
             merged_twice = other is not None and not hasattr(value, "trainable_tokens_delta")

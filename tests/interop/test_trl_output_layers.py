@@ -24,6 +24,8 @@ from hf_lecture_models import (
     TransfoXLConfig,
     TransfoXLLMHeadModel,
 )
+from hf_lecture_models.hub import export
+from tests.hub.card_examples import output_without_package
 from tests.interop.small_models import TEXTS, count_tokens, ids_of, small_model, small_tokenizer
 from tests.interop.test_trl import OPTIONS, PAIRS, rows
 
@@ -237,3 +239,20 @@ def test_transformers_trainer_counts_what_a_transformer_xl_predicts(tmp_path: Pa
     found = Trainer(model, args, train_dataset=batch)
     found.train()
     assert found.state.log_history[0]["loss"] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_the_exported_folder_refuses_too(tmp_path: Path) -> None:
+    folder = tmp_path / "exported"
+    export(build("recurrent", {"output_layer": "noise_contrastive"}), small_tokenizer(), folder)
+    code = (
+        "from transformers import AutoModelForCausalLM\n"
+        "from trl.trainer.utils import add_fused_lm_head\n"
+        "model = AutoModelForCausalLM.from_pretrained('.', trust_remote_code=True)\n"
+        "try:\n    add_fused_lm_head(model)\nexcept ValueError as error:\n    print(error)\n"
+        "model = AutoModelForCausalLM.from_pretrained('.', trust_remote_code=True, output_layer='softmax')\n"
+        "add_fused_lm_head(model)\nprint('loaded as a softmax')\n"
+    )
+    printed = output_without_package(code, folder, tmp_path / "modules")
+    assert "load it with output_layer='softmax'" in printed
+    assert "loaded as a softmax" in printed

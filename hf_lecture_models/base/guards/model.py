@@ -17,7 +17,6 @@ from hf_lecture_models.base.guards.checkpoint import (
     refuse_other_types,
     refuse_unloadable,
 )
-from hf_lecture_models.base.guards.output_matrix import refuse_replaced_forward
 from hf_lecture_models.base.guards.serving import check_served_call, refuse_unserved
 from hf_lecture_models.base.guards.sizes import SizeChecked
 from hf_lecture_models.base.travelling_guards import ModelGuards as TravellingGuards
@@ -28,11 +27,6 @@ from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_sh
 
 class ModelGuards(TravellingGuards, metaclass=SizeChecked):
     """`PreTrainedModel` with atomic saves and checked loads."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "forward":
-            refuse_replaced_forward(self, value)
-        super().__setattr__(name, value)
 
     def _prepare_cache_for_generation(
         self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
@@ -192,11 +186,6 @@ class ModelGuards(TravellingGuards, metaclass=SizeChecked):
                 f"{type(self).__name__} has no gradient checkpointing; leave gradient_checkpointing out of its "
                 "configuration"
             )
-
-    @property
-    def no_output_matrix(self) -> str | None:
-        """Why the loss is not that of softmax(W h + b) of the last hidden state h, and what to do; None if it is."""
-        return "its own loss is another one; train it with transformers' Trainer or hf-lecture train"
 
     def check_server(self) -> None:
         """Refuse to build a model whose attention is a server's, if the server would compute something else."""
