@@ -20,13 +20,14 @@ from transformers import (
 )
 
 from hf_lecture_models.hub import export
-from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 from tests.hub.card_examples import examples, output_without_package
 from tests.tasks import small_answerer, small_classifier, small_tagger
@@ -223,6 +224,16 @@ def test_what_is_published_loads_and_needs_no_code_of_transformers(trained: tupl
     assert answers[0] == answers[1]
 
 
+def test_a_card_without_facts_knows_the_kind_of_model(trained: tuple[Kind, Path], tmp_path: Path) -> None:
+    kind, folder = trained
+    model, tokenizer, _ = loaded(folder)
+    assert task_of(model).name == kind.task.name
+    card = ModelCard.load(prepare(model, tokenizer, "somebody/small", tmp_path / "stage") / "README.md")
+    assert card.data.pipeline_tag == kind.pipeline.removeprefix("extractive-")
+    assert "Nothing was measured." in card.text
+    assert f'pipeline("{kind.pipeline}", model="somebody/small"' in card.text
+
+
 @pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
@@ -232,3 +243,25 @@ def test_the_example_runs_where_the_package_is_absent(name: str, tmp_path: Path)
     export(model, tokenizer, tmp_path / "exported", facts)
     code = examples(tmp_path / "exported" / "README.md")[1]
     assert kind.output in output_without_package(code, tmp_path / "exported", tmp_path / "modules")
+
+
+def test_words_that_were_cut_off_count_as_wrong(tmp_path: Path) -> None:
+    facts = loaded(make(KINDS["entities"], tmp_path / "run"))[2]
+    cut = render_card(facts | {"results": facts["results"] | {"unread_words": 3}})
+    assert "sentences; 3 of them, which were cut off, count as wrong." in cut.text
+
+
+def test_columns_of_the_recipe_hold_for_other_files_too(tmp_path: Path) -> None:
+    files = {"train_files": [str(small_classifier.write_tsv(tmp_path / "T.tsv"))]}
+    recipe = TextClassificationRecipe(task="sst2", output_dir=str(tmp_path / "run"), **files)
+    train_and_test(TextClassification(), recipe)
+    model, tokenizer, facts = loaded(tmp_path / "run")
+    assert facts["results"] == {}
+    few = small_classifier.write_tsv(tmp_path / "V.tsv", small_classifier.ROWS[:4])
+    assert measure_file(few, model, tokenizer, facts)["results"]["examples"] == 4
+    with pytest.raises(ValueError, match=r"other.tsv has no column 'sentence', only text, label"):
+        measure_file(small_classifier.write_tsv(tmp_path / "other.tsv", text="text"), model, tokenizer, facts)
+    with pytest.raises(
+        ValueError, match="BagOfWordsModel is a model of none of the tasks synthetic_recall, causal_lm, "
+    ):
+        task_of(model.model)
