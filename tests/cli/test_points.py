@@ -42,6 +42,18 @@ def test_measures(run, drawer, file):
     assert (measured["points"], measured["sequences"]) == (4, 2)
 
 
+def test_sequences_go_on(run, drawer, file):
+    status, out, err = run("predict", drawer, file, "--top-k", 2)
+    assert (status, err) == (0, "")
+    expected = load_model(drawer)[0].generate_points(2, 1.0, 0, torch.tensor([POINTS]).float())[0]
+    assert torch.tensor(json.loads(out.splitlines()[0])).allclose(expected, atol=1e-3)
+    assert len(out.splitlines()) == 2
+    row = json.loads(run("predict", drawer, file, "--json")[1].splitlines()[1])
+    assert row["points"] == POINTS[:1]
+    assert len(row["predictions"][0]["points"]) == 20
+    assert run("predict", drawer, "-", "--top-k", 1, stdin=f"{json.dumps(POINTS)}\n")[0] == 0
+
+
 def test_drawings(run, drawer, tmp_path):
     arguments = ("see", "strokes", drawer, "--number", 3, "--points", 4, "--seed", 5)
     status, out, err = run(*arguments, "--output", tmp_path / "drawn.svg")
@@ -54,3 +66,21 @@ def test_drawings(run, drawer, tmp_path):
     ]
     status, _, err = run(*arguments, "-o", tmp_path / "drawn.png")
     assert (status, "drawings are written as .svg" in err) == (1, True)
+
+
+def test_map_of_the_next_point(run, drawer, file, tmp_path):
+    pytest.importorskip("matplotlib")
+    status, out, err = run("see", "density", drawer, file, "-o", tmp_path / "map.svg")
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == 12
+    assert "the pen is lifted after the point with probability 0." in out
+    assert "own.jsonl, row 1, under drawer" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    row = json.loads(run("see", "density", drawer, file, "--json")[1])
+    assert sum(component["weight"] for component in row["components"]) == pytest.approx(1, abs=1e-5)
+    status, _, err = run("see", "density", drawer, file, "--row", 3)
+    assert (status, "has 2 sequences, and no row 3" in err) == (1, True)
+
+
+def test_other_models_draw_nothing(run, network):
+    status, _, err = run("see", "strokes", network)
+    assert (status, "predicts no points: a model of lecture_graves does" in err) == (1, True)
