@@ -11,6 +11,7 @@ from benchmarks import reading_times
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.studies.reading_times import (
     Gain,
+    ReadWord,
     folds_of,
     held_out_log_densities,
     measure_gain,
@@ -121,3 +122,16 @@ def test_the_benchmark_sums_parts_and_compares_bare_words(tmp_path):
     )
     assert sentences.forms == [["ann"], ["didn't"], ["sleep"], ["why"], ["slept"]]
     assert sentences.begins_text.tolist() == [True, False, False, True, True]
+
+
+def test_a_surprisal_that_counts_parts_gains_nothing():
+    random = np.random.default_rng(5)
+    forms = [
+        " ".join(["ab" * int(random.integers(1, 5)) for _ in range(number)])
+        for number in random.integers(1, 4, size=80)
+    ]
+    words = [ReadWord("1", "word", 300 + 20 * len(form) + 9 * random.normal()) for form in forms]
+    stories = reading_times.Stories(words, forms)
+    parts = np.array([len(form.split()) for form in forms])
+    gain = reading_times.gain_of(stories, stories.places(), random.normal(size=80), 7.0 * parts)
+    assert gain.mean == pytest.approx(0, abs=1e-9)
