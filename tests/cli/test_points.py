@@ -54,6 +54,27 @@ def test_sequences_go_on(run, drawer, file):
     assert run("predict", drawer, "-", "--top-k", 1, stdin=f"{json.dumps(POINTS)}\n")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[[1, 2]]", "row 1: points have 2 numbers, and the model reads 3 with the pen"),
+        ("[[1, 2, 3]]", "row 1: the last number of a point is the pen, 0 or 1"),
+        ("[[1, NaN, 0]]", "row 1: a number is NaN or infinite"),
+        ("[]", "row 1: points are []; give a list of points"),
+        ("[[0.5, 1, 0]]", "row 1: a number is no multiple of model.quantization_step, 1"),
+    ],
+)
+def test_lines_that_are_refused(run, drawer, tmp_path, line, message):
+    (tmp_path / "bad.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    for verb in (("predict", drawer), ("evaluate", drawer, "sequence_prediction")):
+        status, _, err = run(*verb, tmp_path / "bad.jsonl")
+        assert status == 1
+        assert message in err
+    status, _, err = run("predict", drawer, "-", stdin="[[1, 1, 0]]\n[[1, Infinity, 0]]\n")
+    assert status == 1
+    assert "standard input, line 2" in err
+
+
 def test_drawings(run, drawer, tmp_path):
     arguments = ("see", "strokes", drawer, "--number", 3, "--points", 4, "--seed", 5)
     status, out, err = run(*arguments, "--output", tmp_path / "drawn.svg")

@@ -18,6 +18,7 @@ from transformers import ViTConfig, ViTForImageClassification, pipeline
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification, ElmoTokenizer
 from hf_lecture_models.hub import export
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.choice.task import MultipleChoice, MultipleChoiceRecipe
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.images.processors import make_image_processor
@@ -29,7 +30,7 @@ from hf_lecture_models.tasks.tagging.entities import find_entities
 from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf
 from hf_lecture_models.tasks.translation.task import Translation
-from tests.tasks import small_answerer, small_classifier, small_tagger, small_translator
+from tests.tasks import small_answerer, small_chooser, small_classifier, small_tagger, small_translator
 
 
 def lines_of(rows: list[dict[str, Any]]) -> str:
@@ -260,6 +261,23 @@ def test_classes_and_numbers(run: Any, tmp_path: Path, kind: str) -> None:
         labels = [f"LABEL_{row['label']}" for row in small_classifier.ROWS]
         right = sum(map(str.__eq__, values, labels)) / len(labels)
         assert task.evaluate(model, tokenizer, task.read(recipe, "test"), recipe)["accuracy"] == right
+
+
+@pytest.mark.parametrize("kind", ["stock", "ours"])
+def test_choices(run: Any, tmp_path: Path, kind: str) -> None:
+    folder, task = small_chooser.save_small_chooser(tmp_path / "model", kind), MultipleChoice()
+    rows = [{name: row[name] for name in ("context", "choices")} for row in small_chooser.ROWS]
+    status, out, err = run("predict", folder, "--json", stdin=lines_of(rows))
+    assert (status, err) == (0, "")
+    model, tokenizer = load_model(str(folder))
+    assert [one[0] for one in predict(model, tokenizer, rows)] == best(out)
+    recipe = MultipleChoiceRecipe(train_rows=small_chooser.ROWS)
+    data = task.read(recipe, "train")
+    written = task.write_predictions(model, tokenizer, data, recipe, tmp_path)
+    chosen = [json.loads(line)["label"] for line in written.read_text().splitlines()]
+    assert chosen == [one["label"] for one in best(out)]
+    right = sum(number == row["label"] for number, row in zip(chosen, small_chooser.ROWS, strict=True))
+    assert task.evaluate(model, tokenizer, data, recipe)["accuracy"] == right / len(chosen)
 
 
 def test_images(run: Any, tmp_path: Path) -> None:

@@ -118,3 +118,12 @@ def test_names_are_of_the_hub_and_different(tmp_path: Path) -> None:
         plan_names(tmp_path / "none", "me")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         plan_names(tmp_path / "gone", "me")
+
+
+def test_what_does_not_fit_is_refused(runs: Path) -> None:
+    done = _call(runs, "somebody/small")
+    assert done.exit_code == 1
+    assert "'somebody/small' is not a namespace" in done.stderr
+    done = _call(runs, "somebody", "--evaluate", runs / "small_lstm" / "config.json")
+    assert done.exit_code == 2
+    assert "--evaluate measures one model" in done.stderr

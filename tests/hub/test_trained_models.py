@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,9 @@ from transformers import (
     AutoModelForTokenClassification,
     pipeline,
 )
+from typer.testing import CliRunner
 
+from hf_lecture_cli import app
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
@@ -33,6 +36,26 @@ from tests.hub.card_examples import examples, output_without_package
 from tests.tasks import small_answerer, small_classifier, small_tagger
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_tagger import TAGS
+
+
+def right_texts(kind: Kind, folder: Path) -> float:
+    classify = pipeline("text-classification", model=str(folder))
+    right = []
+    for row in kind.rows:
+        answer = classify({name: row[name] for name in ("text", "text_pair") if name in row})
+        label = (answer if isinstance(answer, dict) else answer[0])["label"]
+        right.append(label == ("bad", "good")[row["label"]])
+    return sum(right) / len(right)
+
+
+def right_tags(kind: Kind, folder: Path) -> float:
+    tag = pipeline("token-classification", model=str(folder), ignore_labels=[])
+    right = []
+    for row in kind.rows:
+        starts = [len(" ".join(row["tokens"][:number])) + bool(number) for number in range(len(row["tokens"]))]
+        found = {entry["start"]: entry["entity"] for entry in tag(" ".join(row["tokens"]))}
+        right += [found[start] == tag for start, tag in zip(starts, row["tags"], strict=True)]
+    return sum(right) / len(right)
 
 
 @dataclass(frozen=True)
@@ -197,6 +220,31 @@ def loaded(folder: Path) -> tuple[Any, Any, dict[str, Any]]:
     return model, tokenizer, facts_of(folder, model, tokenizer)
 
 
+def test_the_card_of_a_trained_folder(trained: tuple[Kind, Path]) -> None:
+    kind, folder = trained
+    model, _, facts = loaded(folder)
+    record = json.loads((folder / "training.json").read_text())
+    assert facts["results"][kind.metrics[0]] == record["best_metric"]
+    assert set(kind.metrics) <= facts["results"].keys()
+    assert facts["training"][kind.items] == record["items"]
+    assert not render_card(facts).data.eval_results, "the data have no name on the Hub"
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/rows"}})
+    tag = kind.pipeline.removeprefix("extractive-")
+    assert card.data.pipeline_tag == tag
+    result, *others = card.data.eval_results
+    assert {other.metric_type for other in others} <= set(kind.metrics[1:])
+    assert (result.task_type, result.metric_type, result.metric_name) == (tag, kind.metrics[0], kind.label)
+    assert result.metric_value == pytest.approx(record["best_metric"], rel=1e-5)
+    assert f"| {kind.label} | {record['best_metric']:#.4g} |" in card.text
+    for text in (kind.measured, f"{kind.items} read: {record['items']}", *kind.shown):
+        assert text in card.text
+    assert f"accelerate launch training/{kind.script} recipe.yaml" in card.text
+    for text in ("erplexity", str(folder.parent), *kind.hidden):
+        assert text not in card.text
+    assert card.data.tags == [*(["hf_lecture_models"] if kind.start is None else []), model.config.model_type]
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card.text)
+
+
 def test_the_example_runs_and_is_the_tasks(
     trained: tuple[Kind, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,6 +280,33 @@ def test_a_card_without_facts_knows_the_kind_of_model(trained: tuple[Kind, Path]
     assert card.data.pipeline_tag == kind.pipeline.removeprefix("extractive-")
     assert "Nothing was measured." in card.text
     assert f'pipeline("{kind.pipeline}", model="somebody/small"' in card.text
+
+
+@pytest.mark.cases(1, 8)
+def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[Kind, Path], tmp_path: Path) -> None:
+    """By the task and by the command; what is right is what the pipeline answers."""
+    kind, folder = trained
+    path = kind.write(tmp_path / kind.file, kind.rows)
+    model, tokenizer, facts = loaded(folder)
+    measured = measure_file(path, model, tokenizer, facts)
+    assert measured["task"] == facts["task"]
+    assert measured["data"] == {"name": "Small Data", "licence": "CC0", "split": kind.file}
+    # The training measured with the recipe's threshold for no answer, and a file is measured with the one then found.
+    thresholded = facts["task"]["settings"].get("no_answer_threshold") is not None
+    same = [name for name in facts["results"] if not thresholded or name.startswith("best_")]
+    assert {name: measured["results"][name] for name in same} == pytest.approx({n: facts["results"][n] for n in same})
+    if "accuracy" in kind.metrics:
+        count = right_texts if kind.items == "examples" else right_tags
+        assert measured["results"]["accuracy"] == pytest.approx(count(kind, folder))
+    (folder / "learning_curve.png").write_bytes(b"of the run before it went on")
+    options = ["--evaluate", str(path), "--licence", "apache-2.0", "--dry-run"]
+    done = CliRunner().invoke(app, ["publish", str(folder), "somebody/small", *options])
+    assert done.exit_code == 0, done.output
+    assert f"On Small Data, {kind.file}." in done.stdout
+    assert kind.measured in done.stdout
+    assert ("modeling_" in done.stdout) == (kind.start is None)
+    assert "![learning curve](learning_curve.png)" in done.stdout
+    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.cases(0, 1)

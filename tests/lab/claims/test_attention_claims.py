@@ -89,6 +89,16 @@ def test_an_arm_leaves_the_settings_of_the_others_as_they_are(tmp_path):
     assert settings["model"]["hidden_act"] == "gelu"
 
 
+def test_a_run_that_diverges_has_the_stated_value(monkeypatch, tmp_path):
+    def diverge(*_):
+        raise FloatingPointError("the loss is nan")
+
+    monkeypatch.setattr(training, "train_model", diverge)
+    with pytest.raises(FloatingPointError):
+        METHODS["train_and_measure"](RUN, 0, tmp_path, "test")
+    assert METHODS["train_and_measure"](RUN | {"floor": -700}, 0, tmp_path, "test") == [-700]
+
+
 def test_the_loss_at_other_settings_is_the_mean_beside_the_best(monkeypatch, tmp_path):
     found = {(0.1, 0): [-30.0], (0.1, 9): [-20.0], (0.2, 0): [-100.0], (0.2, 9): [-50.0]}
     asked = lambda settings, *_: found[settings["learning_rate"], settings["warmup_steps"]]  # noqa: E731

@@ -12,7 +12,7 @@ import torch
 from sklearn.metrics import classification_report
 from tokenizers import processors
 from torch.nn import functional as F
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.data.rows import Rows
@@ -138,6 +138,18 @@ def rows_of(labels: list[Any]) -> Rows:
 )
 def test_classes_are_those_of_the_data(labels: list[Any], names: dict[Any, str], expected: list[str]) -> None:
     assert class_names(rows_of(labels), recipe(label_names=names).label_names) == expected
+
+
+def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
+    names = {"0": "good", "1": "bad"}
+    chosen = recipe(label_names=names, model={"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2})
+    train(TASK, chosen, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["id2label"] == {"0": "good", "1": "bad"}
+    assert config["label2id"] == {"good": 0, "bad": 1}
+    classify = pipeline("text-classification", model=str(tmp_path))
+    assert classify("a fine film")[0]["label"] in names.values()
+    assert json.loads((tmp_path / "task.json").read_text())["classes"] == ["good", "bad"]
 
 
 def test_a_checkpoint_keeps_its_order_of_classes(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
+from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
-from tests.tasks.small_classifier import ROWS, small_bert, small_tokenizer, write_tsv
+from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer, write_tsv
 
 SCRIPT = Path(__file__).parents[3] / "training" / "finetune_glue.py"
 SIZE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 20}
@@ -363,6 +364,18 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(command: list[str]) -> Non
     assert all(torch.equal(weight, straight[name]) for name, weight in resumed.items())
     with pytest.raises(ValueError, match="cannot resume: freeze_backbone is False"):
         train_from_command(TextClassification(), [*command, "--resume", "--freeze_backbone", "false"])
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(command: list[str]) -> None:
+    tokenizer_folder = save_small_bert(Path("FOLDER"))  # without dropout, which each process draws for itself
+    assert tokenizer_folder.is_dir()
+    _, err = run_workers(str(SCRIPT), *command, "--num_processes", "2")
+    assert err.count("features of 12 texts") == 1
+    train_from_command(TextClassification(), [*command, "--output_dir", "one"])
+    two = weights("OUT")
+    for name, weight in weights("one").items():
+        torch.testing.assert_close(two[name], weight, rtol=1e-4, atol=1e-6)
 
 
 def test_what_stays_random_or_untrained_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -352,3 +352,11 @@ def test_words_that_are_cut_are_no_entities(names: list[str], tmp_path: Path) ->
         "unread_words": 1,
         "sentences": 1,
     }
+
+
+def test_a_tokenizer_without_places_is_refused() -> None:
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(ValueError, match="Slow does not say where its tokens stand in a text"):
+        encode_sentences(small_bert(), Slow(), read(ROWS))
