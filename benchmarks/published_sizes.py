@@ -31,7 +31,7 @@ LIMITS = {
     "lecture_recurrent": (22, 2_750),
     "lecture_recurrent_seq2seq": (34, 3_950),
     "lecture_self_attention": (30, 3_050),
-    "lecture_transformer": (47, 4_800),
+    "lecture_transformer": (47, 4_810),
     "lecture_vit": (23, 2_450),
     "lecture_word2vec": (17, 1_750),
     "transfo-xl": (31, 3_400),

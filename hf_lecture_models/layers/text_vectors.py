@@ -86,7 +86,10 @@ def check_single_texts(token_type_ids: Tensor | None) -> None:
     if token_type_ids is None or is_traced():
         return
     if bool(token_type_ids.any()):
-        raise ValueError("this model reads one text: leave token_type_ids out, or build it with a pair_combination")
+        raise ValueError(
+            "token_type_ids tell two texts apart, but this model reads one: build it with a pair_combination, or "
+            "leave token_type_ids out, and both are read as one text"
+        )
 
 
 def texts_of_pairs(token_type_ids: Tensor | None, real: Tensor) -> Tensor:

@@ -169,7 +169,7 @@ def chunk_texts(
 ) -> Iterator[list[str]]:
     """Yield `texts` in lists of about `characters` characters, so that a streamed corpus needs bounded memory.
 
-    With `progress`, a bar counts the texts on a terminal. A TypeError says that `texts` is no iterable of str alone.
+    With `progress`, a bar counts the texts on a terminal. Anything but an iterable of str is a TypeError.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")

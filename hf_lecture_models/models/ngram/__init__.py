@@ -29,6 +29,6 @@ attach(
     NGramForCausalLM,
     f"{__name__}.tables_ngram",
     ["from_pretrained", "from_tables"],
-    ["quantise", "score_joined", "tables", "word_classes", "_prepare_cache_for_generation"],
+    ["quantise", "score_joined", "tables", "word_classes"],
 )
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

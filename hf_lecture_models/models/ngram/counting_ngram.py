@@ -58,8 +58,8 @@ class NGramCounts:
 def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
     """Put `<s>` and `</s>` around each text.
 
-    The ids, (tokens,), are text after text, without special tokens; the lengths are (texts,). A ValueError says that
-    there is no text, that the lengths do not add up, or that an id is special or not in the vocabulary.
+    The ids, (tokens,), are text after text, without special tokens; the lengths are (texts,). A ValueError
+    names an empty corpus, lengths that do not add up, or an id that is special or not in the vocabulary.
     """
     ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
     if len(lengths) == 0:

@@ -155,16 +155,6 @@ def from_pretrained(cls: type[NGramForCausalLM], pretrained_model_name_or_path: 
     return loaded
 
 
-def _prepare_cache_for_generation(self: NGramForCausalLM, generation_config: Any, *args: Any, **kwargs: Any) -> None:
-    """Refuse the name of a cache; transformers would ignore it, but for a line in the log."""
-    if (name := generation_config.cache_implementation) is not None:
-        raise ValueError(
-            f"cache_implementation={name!r} names a cache of keys and values, of which an n-gram model has none; leave "
-            "it out"
-        )
-    super(NGramForCausalLM, self)._prepare_cache_for_generation(generation_config, *args, **kwargs)
-
-
 @torch.no_grad()
 def score_joined(self: NGramForCausalLM, tokens: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
     """Return what `score` returns for rows that follow each other without padding, (tokens,) float32.
