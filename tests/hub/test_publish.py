@@ -375,7 +375,7 @@ def test_the_command_tells_what_it_would_do_and_what_the_card_lacks(
     assert card.data.license == "mit"
     assert "On held_out.txt" in card.text
     assert hub.repositories[REPO].private
-    assert "uploaded: README.md, base_checkpoint.py" in done.stdout
+    assert "uploaded: README.md, base_configuration.py" in done.stdout
     hub.fail["commit"] = 403
     done = CliRunner().invoke(app, [*command, "--licence", "mit"])
     assert done.exit_code == 1

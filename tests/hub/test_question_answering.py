@@ -34,12 +34,12 @@ def test_the_pipeline_travels_with_what_it_runs(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "out" / "config.json").read_text(encoding="utf-8"))
     assert config["custom_pipelines"] == {
         NAME: {
-            "impl": "pipelines_extractive_question_answering.ExtractiveQuestionAnsweringPipeline",
+            "impl": "tasks_question_answering_pipeline.ExtractiveQuestionAnsweringPipeline",
             "pt": ["AutoModelForQuestionAnswering"],
             "type": "text",
         }
     }
-    assert (tmp_path / "out" / "evaluation_answer_spans.py").is_file()
+    assert (tmp_path / "out" / "tasks_question_answering_spans.py").is_file()
     assert not list((tmp_path / "out").glob("*ranking*"))
     served: Any = pipeline(NAME, model=str(tmp_path / "out"))
     assert type(served) is ExtractiveQuestionAnsweringPipeline, "the package's own serves, without the flag"

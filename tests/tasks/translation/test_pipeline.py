@@ -167,7 +167,7 @@ def test_it_travels_with_the_model(joint: bool, tmp_path: Path) -> None:
     model, tokenizer = make_translator("ours", joint_vocabulary=joint)
     export(model, tokenizer, tmp_path / "out")
     entry = json.loads((tmp_path / "out" / "config.json").read_text())["custom_pipelines"][NAME]
-    assert entry["impl"] == "pipelines_machine_translation.MachineTranslationPipeline"
+    assert entry["impl"] == "tasks_translation_pipeline.MachineTranslationPipeline"
     assert type(pipeline(NAME, model=str(tmp_path / "out"))) is MachineTranslationPipeline
     command = [sys.executable, "-c", _WITHOUT_PACKAGE, str(tmp_path / "out"), json.dumps(SOURCES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
