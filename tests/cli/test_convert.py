@@ -7,6 +7,7 @@ import pytest
 
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from tests.models.ngram.arpa_ngram import SMALL, assert_same_tables
+from tests.models.ngram.kenlm_ngram import grams_of, probing_file, trie_file
 
 
 def test_convert_there_and_back(run, folder, tmp_path):
@@ -45,6 +46,41 @@ def test_convert_to_a_finite_state_machine(run, folder, network, tmp_path):
         assert message in run("convert", source, target)[2]
     machine.unlink()
     assert "model.syms is there already" in run("convert", folder, machine)[2]
+
+
+@pytest.mark.slow
+def test_kenlms_files_are_read_whatever_their_names(run, tmp_path):
+    """Told from word2vec's by their first bytes; tries are written as ARPA files, hash tables are not."""
+    for name, text in (("trie.bin", trie_file(grams_of())), ("probing.bin", probing_file(grams_of()))):
+        (tmp_path / name).write_bytes(text)
+        status, out, err = run("convert", tmp_path / name, tmp_path / name.removesuffix(".bin"))
+        assert (status, err) == (0, "")
+        assert out.endswith(": 7 1-grams, 8 2-grams, 5 3-grams\n")
+        own, saved = (
+            run("score", source, "--json", stdin="the cat sat\n")[1]
+            for source in (tmp_path / name, tmp_path / name.removesuffix(".bin"))
+        )
+        assert own == saved
+        ranked = run("rank", tmp_path / name, "--json", stdin="cat the sat\nthe cat sat\n")[1]
+        assert json.loads(ranked)["ranking"][0]["sequence"] == "the cat sat"
+        assert run("generate", tmp_path / name, "--prompt", "the", "--max-new-tokens", 2)[0] == 0
+    assert run("convert", tmp_path / "trie.bin", tmp_path / "lm.arpa")[0] == 0
+    assert run("convert", tmp_path / "trie.bin", tmp_path / "lm.fst.txt")[0] == 0
+    assert run("score", tmp_path / "lm.arpa", "--json", stdin="the cat sat\n")[1] == own
+    for target, message in (
+        ("none.arpa", "hashes of its n-grams"),
+        ("none.fst.txt", "hashes of its n-grams"),
+        ("trie", "is there already"),
+        ("vectors.vec", "one of KenLM's binary files"),
+    ):
+        assert message in run("convert", tmp_path / "probing.bin", tmp_path / target)[2]
+    assert not (tmp_path / "none.arpa").exists()
+    (tmp_path / "vectors.bin").write_bytes(b"2 1\nthe \0\0\0\0cat \0\0\200\77")
+    assert run("convert", tmp_path / "vectors.bin", tmp_path / "vectors")[1].endswith("words of width 1\n")
+    assert (
+        "is a file of n-grams, whose words are not segmented"
+        in run("see", "segmentation", tmp_path / "trie.bin", "the cat")[2]
+    )
 
 
 @pytest.mark.cases(1, 2)

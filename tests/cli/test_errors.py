@@ -1,14 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What goes wrong is one line that says what to do, and an exit status; signals leave nothing unfinished."""
 
+import json
 import os
+import shutil
 import signal
 import sys
 from types import SimpleNamespace
 
 import pytest
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.cli.app import run_verb
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentModel
 
 
 def test_errors_are_one_line_that_says_what_to_do(run, folder, tmp_path):
@@ -50,6 +55,36 @@ def test_errors_are_one_line_that_says_what_to_do(run, folder, tmp_path):
         assert "Traceback" not in err
 
 
+def test_all_files_are_checked_before_the_first_is_scored(run, folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("the cat\n", encoding="utf-8")
+    for command in ("score", "rank", "generate"):
+        status, out, err = run(command, folder, tmp_path / "texts.txt", tmp_path / "missing.txt")
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert "there is no file" in err
+        assert ("--prompt" in err) == (command == "generate")
+
+
+def test_a_model_that_lacks_weights_is_refused(run, folder, tmp_path):
+    headless, renamed = tmp_path / "headless", tmp_path / "renamed"
+    RecurrentModel(RecurrentConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1)).save_pretrained(headless)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(headless)
+    shutil.copytree(folder, renamed)
+    config = {"model_type": "lecture_recurrent", "vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1}
+    (renamed / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for model in (headless, renamed):
+        status, out, err = run("score", model, stdin="the cat\n")
+        assert (status, out, len(err.splitlines())) == (1, "", 1)
+        assert str(model) in err
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tied = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=4, n_layer=1, n_head=1))
+    tied.save_pretrained(tmp_path / "tied")
+    tokenizer.save_pretrained(tmp_path / "tied")
+    assert load_model(str(tmp_path / "tied"))[0].config.model_type == "gpt2"
+    del tied.transformer.wpe
+    tied.save_pretrained(tmp_path / "tied")
+    assert "transformer.wpe.weight; name a folder that GPT2LMHeadModel" in run("score", tmp_path / "tied")[2]
+
+
 @pytest.fixture
 def verb(monkeypatch):
     """A verb that sends a signal to its own process, half way through."""
@@ -79,3 +114,12 @@ def test_a_signal_ends_a_verb_as_an_exception_does(verb, capsys, name, status, m
         assert signal.getsignal(number) is outside
     finally:
         signal.signal(number, before)
+
+
+def test_a_signal_that_the_process_ignores_stays_ignored(verb):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run_verb("score", "cli.probe", {"number": signal.SIGINT})
+        assert verb == ["finished", "tidied up"]
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -81,6 +81,17 @@ def test_only_its_own_options_are_named(run: Any, classifier: Path, tmp_path: Pa
     assert "--" not in OWN_OPTIONS.sub("", err), err
 
 
+def test_an_unreachable_hub_names_no_option_of_training(
+    run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*names: Any, **options: Any) -> Any:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    status, _, err = run("evaluate", classifier, "sst2")
+    assert (status, err) == (1, "hf-lecture evaluate: no network; name local files in place of the data set\n")
+
+
 def test_a_benchmarks_data_on_the_hub(run: Any, classifier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -157,6 +168,12 @@ def test_what_cannot_be_measured(run: Any, classifier: Path, sst2: Path, argumen
     assert err.count("\n") == 1
 
 
+def test_only_causal_models_are_refused_max_length(run: Any, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("the cat\n", encoding="utf-8")
+    status, _, err = run("evaluate", network, "causal_lm", tmp_path / "texts.txt", "--max-length", 3)
+    assert (status, err) == (1, "hf-lecture evaluate: causal_lm has no max_length: leave that option out\n")
+
+
 def test_benchmarks_are_those_of_the_recipes() -> None:
     assert {"cola", "mnli", "sst5", "ewt", "wnut17", "swag", "arc_easy"} <= TASK_OF_BENCHMARK.keys()
     for name, task in TASK_OF_BENCHMARK.items():
@@ -172,3 +189,11 @@ def test_the_confusion_matrix_is_drawn(run: Any, classifier: Path, sst2: Path, t
         assert own["recall"] == pytest.approx(own["predicted"][name] / max(1, own["examples"]))
     _, table, _ = run("evaluate", classifier, "sst2", sst2)
     assert [line.split()[0] for line in table.splitlines()[-len(classes) :]] == list(classes)
+
+
+def test_a_matrix_needs_classes(run: Any, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("the cat ran\n", encoding="utf-8")
+    status, _, err = run("evaluate", folder, "causal_lm", tmp_path / "texts.txt", "--output", tmp_path / "a.svg")
+    assert (status, len(err.splitlines())) == (1, 1)
+    assert "causal_lm measures no classes" in err
+    assert not (tmp_path / "a.svg").exists()

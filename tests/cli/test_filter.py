@@ -1,19 +1,27 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture filter`: rows of every form stay as they were, whole files or none, and what is refused."""
 
+import bz2
 import csv
 import gzip
 import json
+import lzma
 import math
+import os
 import re
+import threading
 
 import numpy as np
 import pytest
 
 from hf_lecture_models.lab.studies import row_writer, text_rows
 from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.text_rows import TextRows, bounded_chunks
+from hf_lecture_models.lab.verbs.filter import _read_again
 from hf_lecture_models.loading import load_model
+from tests.forked_python import PATIENCE
 
+LINES = "the cat ran\r\nran ran the\n\na zebra saw a cat\nthe dog ran\nthe dog saw a cat"
 TEXTS = ["the cat ran", "ran ran the", "", "a zebra saw a cat", "the dog ran", "the dog saw a cat"]
 
 
@@ -26,6 +34,33 @@ def kept(folder):
 
 def chosen(kept, rows):
     return [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
+
+
+def test_lines_keep_their_ends(run, folder, kept, tmp_path):
+    (tmp_path / "texts.txt").write_bytes(LINES.encode())
+    expected = "".join(chosen(kept, LINES.splitlines(True)))
+    status, out, err = run("filter", folder, tmp_path / "texts.txt", "--keep", "0.5")
+    assert (status, out) == (0, expected)
+    assert "kept 2 of 5 texts (40.0 %), perplexity at most " in err
+    assert err.endswith("; 1 without a word left out\n")
+    # The printed threshold keeps the same texts, from standard input too.
+    threshold = re.search(r"at most ([\d.]+\d)", err)[1]
+    assert run("filter", folder, "--max-perplexity", threshold, stdin=LINES)[1] == expected
+    assert run("filter", folder, "--keep", "0.5", stdin=LINES)[1] == expected
+
+
+@pytest.mark.parametrize("form", ["bz2", "xz"])
+def test_packed_rows(run, folder, tmp_path, form):
+    module = {"bz2": bz2, "xz": lzma}[form]
+    for name, content in (
+        ("texts.txt", "the cat ran\n"),
+        ("a.csv", "text,id\nthe cat ran,1\n"),
+        ("a.jsonl", '{"text": "a"}\n'),
+    ):
+        source, target = tmp_path / f"{name}.{form}", tmp_path / f"kept-{name}.{form}"
+        source.write_bytes(module.compress(content.encode()))
+        assert run("filter", folder, source, "--min-perplexity", "0", "-o", target)[0] == 0
+        assert module.decompress(target.read_bytes()).decode() == content
 
 
 def test_two_files_and_the_figures(run, folder, tmp_path):
@@ -124,6 +159,30 @@ def test_a_filter_that_keeps_all_writes_the_file_that_it_read(run, folder, tmp_p
         assert run("filter", folder, source, "--max-perplexity", "1e9")[1] == WRITTEN[name]
 
 
+def test_rows_left_out_take_neither_the_mark_nor_the_next_rows_line_with_them(run, folder, tmp_path):
+    tables = {"a.csv": f'{MARK}text,n\r\n,1\r\n"the cat",2\r\n\r\nran,3', "b.csv": "text,n\r\na dog,4\r\n"}
+    for name, text in tables.items():
+        (tmp_path / name).write_bytes(text.encode())
+    expected = f'{MARK}text,n\r\n"the cat",2\r\nran,3\r\na dog,4\r\n'
+    assert run("filter", folder, *(tmp_path / name for name in tables), "--keep", "1")[1] == expected
+    stdin = f"{MARK}\nthe cat\n\na dog"
+    for options in (["--keep", "1"], ["--max-perplexity", "1e9"]):
+        assert run("filter", folder, *options, stdin=stdin)[1] == f"{MARK}the cat\na dog"
+    # A mark is not part of the first word.
+    values = []
+    for text in ("the cat\n", f"{MARK}the cat\n"):
+        assert run("filter", folder, "--keep", "1", "--scores", tmp_path / "scores.txt", stdin=text)[1] == text
+        values.append((tmp_path / "scores.txt").read_text())
+    assert values[0] == values[1]
+
+
+def test_lines_that_end_in_several_ways_are_refused_where_rows_would_be_lost(run, folder, tmp_path):
+    (tmp_path / "old.tsv").write_bytes(b"id\ttext\tlabel\r1\tthe cat\ta\r\n")
+    status, out, err = run("filter", folder, tmp_path / "old.tsv", "--keep", "1")
+    assert (status, out) == (1, "")
+    assert "old.tsv, line 1: a carriage return within the names of the columns" in err
+
+
 @pytest.fixture
 def data():
     datasets = pytest.importorskip("datasets")
@@ -170,6 +229,72 @@ def test_rows_of_parquet(run, folder, kept, data, tmp_path, monkeypatch):
     assert not (tmp_path / "again.parquet").exists()
 
 
+@pytest.mark.slow
+def test_folders_of_data_sets(run, folder, kept, data, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    data.save_to_disk(tmp_path / "saved")
+    (tmp_path / "files").mkdir()
+    parquet.write_table(data.with_format("arrow")[:], tmp_path / "files" / "train.parquet")
+    for source in ("saved", "files"):
+        target = tmp_path / f"{source}.parquet"
+        status, _, err = run("filter", folder, tmp_path / source, "--keep", "0.5", "-o", target)
+        assert status == 0, err
+        assert parquet.read_table(target).to_pylist() == chosen(kept, data.to_list())
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "train.txt").write_text("\ufeffthe cat ran\nran ran the\n", encoding="utf-8")
+    assert run("filter", folder, tmp_path / "lines", "--keep", "0.5", "-o", tmp_path / "lines.parquet")[0] == 0
+    assert parquet.read_table(tmp_path / "lines.parquet").to_pylist() == [{"text": "the cat ran"}]
+    status, _, err = run("filter", folder, tmp_path / "files", "--split", "test", "--keep", "0.5", "-o", target)
+    assert status == 1
+    assert "no split 'test', only train" in err
+    status, _, err = run("filter", folder, folder, "--keep", "0.5", "-o", target)
+    assert status == 1
+    assert f"{folder} cannot be read as a data set" in err
+
+
+@pytest.mark.slow
+def test_texts_are_printed_as_they_come(start, folder):
+    process = start("filter", folder, "--max-perplexity", "1e9")
+    for text in ("the cat", "a dog"):
+        process.stdin.write(f"{text}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == f"{text}\n"
+    process.stdin.close()
+    assert process.wait(PATIENCE) == 0
+    assert "kept 2 of 2 texts (100.0 %), perplexity at most 1000000000.0\n" in process.stderr.read()
+
+
+def test_a_pipe_is_read_once_and_filtered_twice(run, folder, kept, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[LINES.encode()], daemon=True)
+    thread.start()
+    status, out, _ = run("filter", folder, tmp_path / "pipe", "--keep", "0.5")
+    thread.join(PATIENCE)
+    assert status == 0
+    assert [line.strip() for line in out.splitlines()] == chosen(kept, TEXTS)
+
+
+def test_an_input_that_changes_is_refused():
+    for now in (["a\n"], ["a\n"] * 3):
+        with pytest.raises(ValueError, match="changed while it was read"):
+            list(_read_again(TextRows(["f.txt"], lambda name, now=now: [now]), np.zeros(2)))
+
+
+def test_chunks_are_bounded_by_rows_and_characters(monkeypatch):
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(text_rows, "CHUNK_CHARACTERS", 10)
+    assert list(map(len, bounded_chunks(["a"] * 7))) == [3, 3, 1]
+    assert list(map(len, bounded_chunks(["a" * 9] * 5))) == [2, 2, 1]
+
+
+def test_no_rows_and_no_texts(run, folder, tmp_path):
+    status, out, err = run("filter", folder, "--keep", "0.5", stdin="")
+    assert (status, out, err) == (0, "", "hf-lecture filter: kept 0 of 0 texts\n")
+    status, out, err = run("filter", folder, "--keep", "0.5", stdin="\n \n")
+    assert (status, out) == (0, "")
+    assert "kept 0 of 0 texts; 2 without a word left out" in err
+
+
 def test_bad_rows_are_named_and_nothing_is_written(run, folder, tmp_path):
     place, target = tmp_path / "rows.jsonl", tmp_path / "kept.jsonl"
     for row, message in (
@@ -208,6 +333,12 @@ def test_options_that_do_not_go_together(run, folder, tmp_path):
         found, out, err = run("filter", folder, *options, stdin="")
         assert (found, out) == (status, "")
         assert message in err.replace("\n", " ")
+
+
+def test_the_input_may_be_replaced(run, folder, kept, tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    assert run("filter", folder, tmp_path / "a.txt", "--keep", "0.5", "-o", tmp_path / "a.txt")[0] == 0
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8").splitlines() == chosen(kept, TEXTS)
 
 
 def test_pieces_of_sentencepiece(run, folder, network, tmp_path):

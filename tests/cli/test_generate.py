@@ -4,7 +4,9 @@
 import json
 
 import pytest
+from transformers import AutoTokenizer
 
+from hf_lecture_models.models.gpt1 import Gpt1Config, Gpt1ForCausalLM
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -45,6 +47,23 @@ def test_generate_with_a_second_models_scores(run, network, folder, tmp_path):
     status, _, err = run("generate", network, *options, "--fuse", tmp_path, "--fuse-weight", 1)
     assert status == 1
     assert "different vocabularies" in err
+
+
+def test_generate_stops_where_the_model_can_read_no_more(run, folder, tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    ids = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 8}
+    model = Gpt1ForCausalLM(Gpt1Config(vocab_size=len(tokenizer), **ids, **sizes))
+    model.generation_config.suppress_tokens = [tokenizer.eos_token_id]
+    for saved in (model, tokenizer):
+        saved.save_pretrained(tmp_path)
+    status, out, err = run("generate", tmp_path, "--sample", "--json", stdin="the cat saw\n")
+    assert (status, json.loads(out)["tokens"]) == (0, 5)
+    assert err == "hf-lecture generate: 1 stopped at 8 tokens, the model's longest input\n"
+    status, out, err = run("generate", tmp_path, "--max-new-tokens", 6, stdin="the cat saw\n")
+    assert (status, out) == (1, "")
+    assert "a prompt of 4 tokens and 6 new ones exceed the model's longest input, 8" in err
+    assert run("generate", tmp_path, "--max-new-tokens", 5, stdin="the cat saw\n")[::2] == (0, "")
 
 
 @pytest.mark.parametrize(

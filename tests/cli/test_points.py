@@ -42,6 +42,39 @@ def test_measures(run, drawer, file):
     assert (measured["points"], measured["sequences"]) == (4, 2)
 
 
+def test_sequences_go_on(run, drawer, file):
+    status, out, err = run("predict", drawer, file, "--top-k", 2)
+    assert (status, err) == (0, "")
+    expected = load_model(drawer)[0].generate_points(2, 1.0, 0, torch.tensor([POINTS]).float())[0]
+    assert torch.tensor(json.loads(out.splitlines()[0])).allclose(expected, atol=1e-3)
+    assert len(out.splitlines()) == 2
+    row = json.loads(run("predict", drawer, file, "--json")[1].splitlines()[1])
+    assert row["points"] == POINTS[:1]
+    assert len(row["predictions"][0]["points"]) == 20
+    assert run("predict", drawer, "-", "--top-k", 1, stdin=f"{json.dumps(POINTS)}\n")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[[1, 2]]", "row 1: points have 2 numbers, and the model reads 3 with the pen"),
+        ("[[1, 2, 3]]", "row 1: the last number of a point is the pen, 0 or 1"),
+        ("[[1, NaN, 0]]", "row 1: a number is NaN or infinite"),
+        ("[]", "row 1: points are []; give a list of points"),
+        ("[[0.5, 1, 0]]", "row 1: a number is no multiple of model.quantization_step, 1"),
+    ],
+)
+def test_lines_that_are_refused(run, drawer, tmp_path, line, message):
+    (tmp_path / "bad.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    for verb in (("predict", drawer), ("evaluate", drawer, "sequence_prediction")):
+        status, _, err = run(*verb, tmp_path / "bad.jsonl")
+        assert status == 1
+        assert message in err
+    status, _, err = run("predict", drawer, "-", stdin="[[1, 1, 0]]\n[[1, Infinity, 0]]\n")
+    assert status == 1
+    assert "standard input, line 2" in err
+
+
 def test_drawings(run, drawer, tmp_path):
     arguments = ("see", "strokes", drawer, "--number", 3, "--points", 4, "--seed", 5)
     status, out, err = run(*arguments, "--output", tmp_path / "drawn.svg")
@@ -54,3 +87,21 @@ def test_drawings(run, drawer, tmp_path):
     ]
     status, _, err = run(*arguments, "-o", tmp_path / "drawn.png")
     assert (status, "drawings are written as .svg" in err) == (1, True)
+
+
+def test_map_of_the_next_point(run, drawer, file, tmp_path):
+    pytest.importorskip("matplotlib")
+    status, out, err = run("see", "density", drawer, file, "-o", tmp_path / "map.svg")
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == 12
+    assert "the pen is lifted after the point with probability 0." in out
+    assert "own.jsonl, row 1, under drawer" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    row = json.loads(run("see", "density", drawer, file, "--json")[1])
+    assert sum(component["weight"] for component in row["components"]) == pytest.approx(1, abs=1e-5)
+    status, _, err = run("see", "density", drawer, file, "--row", 3)
+    assert (status, "has 2 sequences, and no row 3" in err) == (1, True)
+
+
+def test_other_models_draw_nothing(run, network):
+    status, _, err = run("see", "strokes", network)
+    assert (status, "predicts no points: a model of lecture_graves does" in err) == (1, True)

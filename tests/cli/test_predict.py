@@ -21,6 +21,7 @@ from transformers import (
     pipeline,
 )
 
+from hf_lecture_models import BagOfWordsConfig, BagOfWordsForSequenceClassification, WordTokenizer
 from tests.forked_python import PATIENCE
 from tests.stand_in import EncoderConfig, EncoderForTokenClassification, encoder_tokenizer
 from tests.tasks.small_chooser import ROWS, save_small_chooser
@@ -71,12 +72,38 @@ def test_classes_of_texts_are_those_of_the_pipeline(run: Any, save: Any, tmp_pat
     ]
 
 
+def test_pairs_of_texts_between_texts(run: Any, save: Any) -> None:
+    folder = save(BertForSequenceClassification)
+    expected = pipeline("text-classification", model=str(folder))
+    pair = {"text": "a film", "text_pair": "funny"}
+    theirs = [expected(pair), expected("a fine film")[0]]
+    _, out, _ = run("predict", folder, stdin="a film\tfunny\na fine film\n")
+    assert [row[0] for row in lines_of(out)] == [one["label"] for one in theirs]
+    assert [row[2:] for row in lines_of(out)] == [["a film", "funny"], ["a fine film"]]
+    lines = [pair | {"label": 1}, {"text": "a fine film", "text_pair": None}]
+    _, again, _ = run("predict", folder, "--jsonl", stdin="\n\n".join(map(json.dumps, lines)))
+    assert again == out
+    _, out, _ = run("predict", folder, "--jsonl", "--json", stdin=json.dumps(pair))
+    assert json.loads(out).keys() == {"text", "text_pair", "predictions"}
+
+
 def test_numbers_and_several_classes_at_once(run: Any, save: Any) -> None:
     for fields in ({"num_labels": 1, "problem_type": "regression"}, {"problem_type": "multi_label_classification"}):
         folder = save(BertForSequenceClassification, **fields)
         (theirs,) = pipeline("text-classification", model=str(folder))("a fine film")
         _, out, _ = run("predict", folder, "--json", stdin="a fine film\n")
         assert json.loads(out)["predictions"][0]["score"] == pytest.approx(theirs["score"], abs=1e-6)
+
+
+def test_a_classifier_of_the_lectures(run: Any, tmp_path: Path) -> None:
+    tokenizer = WordTokenizer.train(["a fine film", "a dull film"], progress=False)
+    config = BagOfWordsConfig(vocab_size=len(tokenizer), id2label={0: "bad", 1: "good"})
+    BagOfWordsForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    status, out, _ = run("predict", tmp_path, "-k", 2, stdin="a fine film\n")
+    assert status == 0
+    assert {row[0] for row in lines_of(out)} == {"bad", "good"}
+    assert sum(float(row[1]) for row in lines_of(out)) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -5,6 +5,9 @@ import json
 
 import pytest
 
+from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.loading import load_model
+
 
 def test_rank_blocks_between_blank_lines(run, folder, tmp_path):
     (tmp_path / "more.txt").write_text("dog dog\nthe dog\n", encoding="utf-8")
@@ -22,6 +25,25 @@ def test_rank_blocks_between_blank_lines(run, folder, tmp_path):
     status, out, err = run("rank", folder, stdin="\n\n")
     assert (status, out) == (1, "")
     assert "nothing to rank" in err
+
+
+def test_rank_lists_of_a_recogniser(run, folder):
+    status, out, err = run("rank", folder, "--scores", "--weight", 0.5, "--length-bonus", 0.1, "--json", stdin=NBEST)
+    first, second = (json.loads(line)["ranking"] for line in out.splitlines())
+    assert (status, err) == (0, "")
+    assert [entry["sequence"] for entry in first] == ["the cat ran", "cat the ran"]
+    assert [entry["index"] for entry in second] == [0, 1, 2, 3]
+    model, tokenizer = load_model(str(folder))
+    for entry in (*first, *second):
+        log_prob = score_texts(model, tokenizer, [entry["sequence"]])[0].log_prob
+        words = len(entry["sequence"].split())
+        assert entry["total"] == pytest.approx(entry["score"] + 0.5 * log_prob + 0.1 * words, rel=1e-5)
+    _, out, err = run("rank", folder, "--scores", "--weight", 0.5, "--tokens", stdin=NBEST)
+    place, total, score, log_prob, words, sentence = out.splitlines()[0].split(maxsplit=5)
+    assert (place, words, sentence) == ("1", "3", "the cat ran")
+    assert float(total) == pytest.approx(float(score) + 0.5 * float(log_prob), abs=1e-3)
+    assert err.split() == ["total", "score", "log_prob", "words", "sentence"]
+    assert [line.split()[-1] for line in out.splitlines()[1:5]] == ["the", "cat", "ran", "</s>"]
 
 
 NBEST = "-1\tcat the ran\n-2.5\tthe cat ran\n\n\n-1\ta dog\n-1\ta dog\n0.5\tdog a\n-99\t\n"

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from hf_lecture_models.cli import score
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.lab.studies.adaptation import AdaptedScorer
@@ -15,6 +16,7 @@ from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation
 from hf_lecture_models.lab.studies.marginal import MarginalScorer
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
+from hf_lecture_models.tokenization import corpus
 from hf_lecture_models.tokenization.unigram import UnigramTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.forked_python import PATIENCE
@@ -51,6 +53,20 @@ def test_score_for_programs(run, folder, tmp_path):
     assert "perplexity" not in last["summary"]
 
 
+def test_an_ngram_looks_up_more_lines_at_once_than_a_network_reads(run, folder, network, tmp_path, monkeypatch):
+    (tmp_path / "texts.txt").write_text("the cat\n" * 9, encoding="utf-8")
+    sizes, score_texts = [], score.score_texts
+
+    def remember(model, tokenizer, texts, **options):
+        sizes.append(len(texts))
+        return score_texts(model, tokenizer, texts, **options)
+
+    monkeypatch.setattr(score, "score_texts", remember)
+    for name in (folder, network):
+        assert run("score", name, tmp_path / "texts.txt", "--batch-size", "2")[0] == 0
+    assert sizes == [9, 8, 1]
+
+
 def test_score_as_one_stream(run, network):
     held_out = ["the cat ran", "", "a zebra ran", "the cat ran"]
     model, tokenizer = load_model(str(network))
@@ -85,6 +101,13 @@ def test_a_stream_with_adaptation(run, network):
     assert "add --stream" in err
 
 
+def test_adaptation_that_a_model_does_not_allow(run, folder):
+    for option, message in (("--dynamic-evaluation", "no weights that learn"), ("--continuous-cache", "hidden states")):
+        status, out, err = run("score", folder, "--stream", option, "0.1", stdin="the cat\n")
+        assert (status, out) == (1, "")
+        assert message in err
+
+
 def test_an_impossible_text_is_null_for_programs(run, tmp_path):
     texts = ["the cat saw the dog", "a cat"]
     tokenizer = WordTokenizer.train(texts, unk_token=None, progress=False)
@@ -98,6 +121,22 @@ def test_an_impossible_text_is_null_for_programs(run, tmp_path):
     assert [line.split()[1] == "-inf" for line in out.splitlines()] == [False, True]
 
 
+def test_errors_in_standard_input(run, folder):
+    status, _, err = run("score", folder, stdin=b"ok\ncaf\xe9\n")
+    assert status == 1
+    assert "standard input, line 2: not UTF-8" in err
+    status, _, err = run("score", folder, stdin="")
+    assert status == 1
+    assert "no texts" in err
+
+
+def test_a_line_of_standard_input_that_would_fill_the_memory(run, folder, monkeypatch):
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
+    status, _, err = run("score", folder, stdin=f"ok\n{'cat ' * 300}\n")
+    assert status == 1
+    assert "standard input, line 2: longer than 1000 bytes" in err
+
+
 def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
     process = start("score", folder, "--json")
     for text in ("the cat", "a dog"):
@@ -109,6 +148,16 @@ def test_lines_are_answered_as_they_come_and_ctrl_c_is_quiet(start, folder):
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
     assert process.stderr.read().split() == ["interrupted"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_is_no_error(start, folder, tmp_path):
+    (tmp_path / "many.txt").write_text("the cat saw the dog\n" * 20_000, encoding="utf-8")
+    process = start("score", folder, tmp_path / "many.txt", "--json")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(PATIENCE) in (0, 1, 141)
+    assert process.stderr.read() == ""
 
 
 def test_score_over_all_segmentations(run, folder, tmp_path):

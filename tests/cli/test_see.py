@@ -134,6 +134,29 @@ def test_smoothing(run, folder, network, tmp_path):
         assert message in run("see", "smoothing", *arguments)[2]
 
 
+def test_learning(run, tmp_path):
+    history = [{"step": 5, "epoch": 0.5, "loss": 2.5}, {"step": 1000, "epoch": 1.0, "loss": 1.25}]
+    history.append({"step": 1000, "epoch": 1.0, "validation_f1": 0.75, "validation_rows": 9})
+    record = {"metric": "f1", "history": history}
+    (tmp_path / "training.json").write_text(json.dumps(record), encoding="utf-8")
+    status, out, err = run("see", "learning", tmp_path, "-o", tmp_path / "curve.svg")
+    assert (status, err) == (0, "")
+    assert [line.split() for line in out.splitlines()] == [
+        ["step", "epoch", "loss", "validation", "f1"],
+        ["5", "0.5", "2.5"],
+        ["1,000", "1", "1.25", "0.75"],
+    ]
+    assert "validation f1" in svg(tmp_path / "curve.svg")
+    assert [json.loads(line) for line in run("see", "learning", tmp_path, "--json")[1].splitlines()] == history
+    (tmp_path / "training.json").write_text(json.dumps({"metric": "f1", "history": []}), encoding="utf-8")
+    assert "has no history" in run("see", "learning", tmp_path)[2]
+    assert "name the folder" in run("see", "learning", tmp_path / "none")[2]
+
+
+def test_neighbours_is_the_verb(run, network):
+    assert run("see", "neighbours", network, "cat", "-k", 2) == run("neighbours", network, "cat", "-k", 2)
+
+
 def test_what_cannot_be_seen(run, folder, network, bert, tmp_path):
     for arguments, message in [
         (

@@ -10,9 +10,9 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
-from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.evaluation.scoring import score_stream, score_texts
 from hf_lecture_models.lab.verbs import surprisal
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -95,6 +95,26 @@ def test_a_long_line_takes_little_memory(tmp_path, json):
     assert taken[2] - taken[1] < 400 * 8_000
 
 
+def test_a_stream_has_a_context(run, network, bert):
+    texts = ["the cat saw the dog", "a cat"]
+    out = run("surprisal", network, "--stream", stdin="\n".join(texts))[1]
+    expected = [-score.log_prob / math.log(2) for score in score_stream(*load_model(str(network)), texts)]
+    assert bits_by_text(rows_of(out), "lstm") == pytest.approx(expected, rel=1e-12)
+    assert "BertForMaskedLM reads one text at a time" in run("surprisal", bert, "--stream", stdin="the cat")[2]
+
+
+def test_windows_are_said(run, network, tmp_path):
+    """A stock GPT-2 of 8 positions, with the network's tokenizer."""
+    tokenizer = load_model(str(network))[1]
+    sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ids)).save_pretrained(tmp_path / "gpt2")
+    tokenizer.save_pretrained(tmp_path / "gpt2")
+    for text, said in (("the cat ran", False), ("the cat saw the dog the cat ran", True)):
+        status, _, err = run("surprisal", tmp_path / "gpt2", stdin=text)
+        assert (status, "window 8, stride 4" in err) == (0, said)
+
+
 def test_json_has_the_same_rows(run, folder, bert, tmp_path):
     (tmp_path / "text.txt").write_bytes(LINES.replace("\n", "\r\n").encode())
     options = [folder, tmp_path / "text.txt", "--beside", bert]
@@ -108,3 +128,17 @@ def test_json_has_the_same_rows(run, folder, bert, tmp_path):
             assert cells == tuple(row[f"{model}.{column}"] for column in ("bits", "tokens", "unknown"))
         assert (line["word"], str(line["start"])) == (row["word"], row["start"])
     assert last["summary"]["trigram"]["words"] == 6
+
+
+def test_what_has_no_surprisal_is_refused(run, folder, bert, place):
+    for arguments, stdin, message in [
+        ([folder], "", "there are no lines to read"),
+        ([folder, "--beside", folder], "the cat", "a model is named twice"),
+        ([bert], "cat " * 20, "text that begins with 'cat cat cat"),
+        ([folder], b"\xff\xfe", "standard input, line 1: not UTF-8"),
+    ]:
+        status, _, err = run("surprisal", *arguments, stdin=stdin)
+        assert status == 1
+        assert message in err.splitlines()[-1]
+    out = run("surprisal", folder, "--beside", place / "trigram", stdin="cat")[1]
+    assert f"{folder}.bits" in out.splitlines()[0], "two of the same name are told apart"

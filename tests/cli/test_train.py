@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,15 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
     file.dist = type("Dist", (), {"locate_file": lambda self, path: tmp_path / "site-packages" / path})()
     monkeypatch.setattr(Installed, "files", [PackagePath("hf_lecture_cli.py"), file])
     assert training_folder.training_folder() == tmp_path / "share/hf_lecture_models/training"
+
+
+def test_the_wheel_carries_all_scripts_and_recipes() -> None:
+    """The patterns of pyproject.toml leave out no file; building the wheel takes seconds, below."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = [pattern for patterns in project["tool"]["setuptools"]["data-files"].values() for pattern in patterns]
+    carried = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    files = {path for path in TRAINING.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert carried == files
 
 
 @pytest.mark.slow

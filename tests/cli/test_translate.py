@@ -10,7 +10,7 @@ import pytest
 
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.translation.alignment import align
-from hf_lecture_models.tasks.translation.translate import given_translation, translate
+from hf_lecture_models.tasks.translation.translate import given_translation, translate, translate_n_best
 from tests.tasks.small_translator import PAIRS, SOURCES, save_translator
 
 
@@ -32,6 +32,37 @@ def test_each_line_has_its_translation_and_an_empty_one_stays_empty(run, folder,
     status, out, err = run("translate", folder, lines, "--batch-size", 2)
     assert (status, err) == (0, "")
     assert out.split("\n") == [*texts[:2], "", *texts[2:], ""]
+
+
+def test_json_has_scores_and_several_translations(run, folder, lines):
+    model, tokenizer = load_model(str(folder))
+    options = {"num_beams": 3, "num_return_sequences": 2, "max_new_tokens": 4, "length_penalty": 0.0}
+    found = translate_n_best(model.eval(), tokenizer, SOURCES, **options)
+    flags = ["--beams", 3, "--number", 2, "--max-new-tokens", 4, "--length-penalty", 0, "--json"]
+    rows = [json.loads(line) for line in run("translate", folder, lines, *flags)[1].splitlines()]
+    assert [rows.pop(4), rows.pop(4)] == [{"text": "", "translation": "", "score": None}] * 2
+    expected = [(text, one.text, one.score) for text, many in zip(SOURCES, found, strict=True) for one in many]
+    assert [(row["text"], row["translation"], pytest.approx(row["score"], rel=1e-4)) for row in rows] == expected
+
+
+@pytest.mark.slow
+def test_bad_input_is_one_line(run, folder, lines, tmp_path):
+    long = tmp_path / "long.txt"
+    long.write_text("Oui\n\n" + "la " * 70 + "\n", encoding="utf-8")
+    status, _, err = run("translate", folder, long)
+    assert status == 1
+    assert "hf-lecture translate: line 3 has " in err
+    assert "tokens and the model reads 64 at most" in err
+    assert run("translate", folder, long, "--max-length", 10)[0] == 0
+    status, _, err = run("translate", folder, lines, "--number", 2)
+    assert status == 2
+    assert "--number 2 needs --beams 2 at least" in err
+
+
+def test_a_model_that_does_not_translate(run, network, lines):
+    status, _, err = run("translate", network, lines)
+    assert status == 1
+    assert "which AutoModelForSeq2SeqLM cannot load" in err
 
 
 @pytest.mark.slow

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +132,13 @@ def test_comments_are_no_words(tmp_path: Path, separator: str, capsys: pytest.Ca
     assert "a.conll: 3 line(s) before a sentence that begin with # are left out" in capsys.readouterr().err
 
 
+def test_a_comment_with_a_tab(tmp_path: Path) -> None:
+    """In a file whose columns have tabs, the first column of a comment may be more than its sign."""
+    lines = ["# id\t7", "#\tx", "# 1\tNOUN", "ok\tNOUN", "", "# new doc\t8", "no\tDET"]
+    rows = read(write(tmp_path / "a.conll", lines))
+    assert rows.columns == {"tokens": [["# 1", "ok"], ["no"]], "tags": [["NOUN", "NOUN"], ["DET"]]}
+
+
 def test_words_that_begin_with_a_sign_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As in WNUT-17: first in a sentence, with a tag that no other word has."""
     lines = ["#esb\tB-location", "", "#\tB-product", "", "ok\tO"]
@@ -141,6 +150,12 @@ def test_words_that_begin_with_a_sign_stay(tmp_path: Path, capsys: pytest.Captur
     assert not capsys.readouterr().err
     with pytest.raises(ValueError, match=r"a.conll, line 2: 3 columns, but those above have 2"):
         read(write(tmp_path / "a.conll", ["ok O", "# a comment"]))
+
+
+def test_capitals_and_a_byte_order_mark(tmp_path: Path) -> None:
+    path = write(tmp_path / "A.CONLLU", ["\ufeff" + VAMONOS[0], *VAMONOS[1:]])
+    assert read(path, tags="upos").columns["tokens"] == [["Vamos", "nos", "a", "el", "mar"]]
+    assert read(write(tmp_path / "a.conll", ["\ufeffEU O"])).columns["tokens"] == [["EU"]]
 
 
 def test_compressed_and_beside_other_files(tmp_path: Path) -> None:
@@ -190,3 +205,22 @@ def test_classes_of_words_have_the_names_that_a_data_set_gives_them(tmp_path: Pa
     table = datasets.Dataset.from_dict({"tokens": [["a", "b"], ["c"]], "ner_tags": [[0, 1], [-1]]}, features=features)
     table.to_parquet(str(tmp_path / "a.parquet"))
     assert read(str(tmp_path / "a.parquet"), tags="ner_tags").columns["tags"] == [["O", "B-PER"], [None]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_the_web_treebank_is_read_as_another_reader_read_it(shared_data: Path, part: str) -> None:
+    """Beside the JSON lines that lie with the data."""
+    folder = shared_data / "ud_english_ewt"
+    table = ConllTable(folder / f"en_ewt-ud-{part}.conllu.gz", f"en_ewt-ud-{part}.conllu.gz")
+    rows = [json.loads(line) for line in (folder / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert table["form"] == table["tokens"] == [row["tokens"] for row in rows]
+    assert table["upos"] == [row["upos"] for row in rows]
+    assert [len(lines) for lines in table.lines] == [len(row["tokens"]) for row in rows]
+
+
+def test_a_packed_file_is_conll_u_by_its_name(tmp_path: Path) -> None:
+    """Read as columns, the multiword token of `1-2` would be a word."""
+    (tmp_path / "a.conllu.bz2").write_bytes(bz2.compress("\n".join([*VAMONOS, "", ""]).encode()))
+    table = ConllTable(tmp_path / "a.conllu.bz2", "a.conllu.bz2")
+    assert table["tokens"] == [["Vamos", "nos", "a", "el", "mar"]]

@@ -89,6 +89,13 @@ def test_what_does_not_fit_a_folder(folder: Path, fields: dict[str, str], messag
             read()
 
 
+def test_a_folder_among_the_files_of_a_recipe(folder: Path) -> None:
+    recipe = TextsRecipe(train_files=[str(folder)])
+    for read in (lambda: read_part_texts(recipe, "train"), lambda: stream_texts(recipe)):
+        with pytest.raises(ValueError, match=r"^saved \[1\] is a folder, not a file; .* named by dataset_name$"):
+            read()
+
+
 def without(content: bytes, field: str) -> bytes:
     return json.dumps({name: value for name, value in json.loads(content).items() if name != field}).encode()
 

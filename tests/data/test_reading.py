@@ -61,6 +61,27 @@ def test_columns_of_files_are_read(tmp_path: Path, suffix: str) -> None:
         read_part_texts(numbers, "train")
 
 
+def test_nothing_is_quoted_in_tsv_and_no_word_means_nothing(tmp_path: Path) -> None:
+    """As in GLUE's files: one quotation mark once swallowed the rows up to the next one."""
+    lines = ["index\tsentence\tlabel", '0\t"Who said "yes"?\tno', "1\tNA\tyes", "2\tNone\tno", '3\tsaid twice"\tyes']
+    path = write(tmp_path / "dev.tsv", "\n".join(lines) + "\n")
+    rows = read_rows(RowsRecipe(train_files=[path], columns={"text": "sentence"}), "train", COLUMNS)
+    assert rows is not None
+    assert rows.texts("text") == ['"Who said "yes"?', "NA", "None", 'said twice"']
+    assert rows.columns["label"] == ["no", "yes", "no", "yes"]
+
+
+@pytest.mark.slow
+def test_files_of_glue_are_whole(shared_data: Path) -> None:
+    recipe = RowsRecipe(
+        train_files=[str(shared_data / "glue" / "qnli" / "dev.tsv")], columns={"text": "question", "pair": "sentence"}
+    )
+    rows = read_rows(recipe, "train", ("text", "pair", "label"))
+    assert rows is not None
+    assert len(rows) == 5463
+    assert set(rows.columns["label"]) == {"entailment", "not_entailment"}
+
+
 def test_rows_of_several_files_know_where_they_stand(tmp_path: Path) -> None:
     first = write(tmp_path / "a.tsv", "text\tlabel\na\t0\nb\t1\n")
     second = write(tmp_path / "b.jsonl", '{"text": "c", "label": "x"}\n')
@@ -68,6 +89,17 @@ def test_rows_of_several_files_know_where_they_stand(tmp_path: Path) -> None:
     assert rows is not None
     assert [rows.where(index) for index in range(3)] == [f"{first}, row 1", f"{first}, row 2", f"{second}, row 1"]
     assert rows[1:] == [{"text": "b", "label": "1"}, {"text": "c", "label": "x"}]
+
+
+def test_optional_columns_are_read_where_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "text,text_pair,label\na,b,0\n")
+    for columns, expected in (({}, "b"), ({"text_pair": "label"}, "0")):
+        rows = read_rows(RowsRecipe(train_files=[path], columns=columns), "train", COLUMNS, optional=("text_pair",))
+        assert rows is not None
+        assert rows[0]["text_pair"] == expected
+    rows = read_rows(RowsRecipe(train_rows=[{"text": "a", "label": 0}]), "train", COLUMNS, optional=("text_pair",))
+    assert rows is not None
+    assert rows[0] == {"text": "a", "label": 0}
 
 
 def test_files_are_found_in_the_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +211,15 @@ def test_labels_of_rows_to_predict_are_not_read(tmp_path: Path) -> None:
     assert read_rows(RowsRecipe(columns=columns), "predict", ("text",), labels=("label",)) is None
     with pytest.raises(ValueError, match="columns has 'tag', but there are only text, label"):
         read_rows(RowsRecipe(columns={"tag": "kind"}), "predict", ("text",), labels=("label",))
+
+
+def test_a_file_beside_a_data_set_is_refused_where_a_split_of_it_is_named_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "one\n")
+    hub = {"dataset_name": "some/set", "dataset_revision": "abc"}
+    assert read_part_texts(TextsRecipe(predict_files=[path], **hub), "predict") == ["one"]
+    for part, fields in (("train", {}), ("predict", {"predict_split": "test"})):
+        with pytest.raises(ValueError, match="names its data twice"):
+            read_part_texts(TextsRecipe(**{f"{part}_files": [path]}, **hub, **fields), part)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".tsv", ".json", ".jsonl"])

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from hf_lecture_models.data.fingerprint import fingerprint_data
 from hf_lecture_models.data.reading import read_part_texts, read_rows
 from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.data.tables import TextTable
+from hf_lecture_models.tasks.images.rows import fingerprint_images
 
 pytest.importorskip("datasets")
 
@@ -98,3 +100,31 @@ def test_streamed_tables_go_on_where_they_stopped_and_need_the_column_in_each(tm
         stream_texts(TextsRecipe(train_files=[first, third]))
     with pytest.raises(ValueError, match="all files must be of one kind"):
         stream_texts(TextsRecipe(train_files=[first, write(tmp_path / "d.csv", "text\na\n")]))
+
+
+def test_runs_on_numbers_of_tables_go_on() -> None:
+    """The checksums of runs that were begun when numbers were read as such."""
+    from hf_lecture_models.data.rows import Rows
+
+    def checksums(labels: list[object], source: str) -> tuple[str, str]:
+        rows = Rows({"text": ["a", "b"], "label": labels}, [(source, 2)])
+        return fingerprint_data(rows), fingerprint_images(Rows({"image": ["a", "b"], "label": labels}, [(source, 2)]))
+
+    for texts, numbers in ((["0", "-1"], [0, -1]), (["5.000", "0.25"], [5.0, 0.25]), (["3", "2.5"], [3.0, 2.5])):
+        assert checksums(list(texts), "a.tsv") == checksums(list(numbers), "a.jsonl")
+        assert checksums(list(texts), "a.jsonl") != checksums(list(numbers), "a.jsonl")
+    assert len({checksums(labels, "a.csv") for labels in (["01", "1"], ["1", "01"], ["1", "1"], ["01", "01"])}) == 4
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_lines_that_end_with_carriage_returns_alone_are_lines(tmp_path: Path, name: str) -> None:
+    """The whole table was its line of names, and had no row."""
+    between = "\t,"[name == "a.csv"]
+    text = "id,text,label\r1,a cat,x\r\r2,a dog,y\r".replace(",", between)
+    for written in (text, text.removesuffix("\r"), text.replace("\r", "\n"), text.replace("\r", "\r\n")):
+        assert records(write(tmp_path / name, written)) == [["1", "a cat", "x"], ["2", "a dog", "y"]]
+
+
+def test_lines_of_texts_may_end_with_carriage_returns_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "a cat\r\ra dog\r")
+    assert read_part_texts(TextsRecipe(train_files=[path]), "train") == ["a cat", "", "a dog"]

@@ -15,10 +15,13 @@ from transformers import AutoTokenizer
 from benchmarks import model_cards
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.card import TRIED, render_card, write_card
-from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, write_facts
+from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
+from hf_lecture_models.tokenization.bpe import BpeTokenizer
+from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.char import CharTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.hub.card_examples import examples, output_without_package
 from tests.interop.small_models import small_model, small_tokenizer
@@ -121,6 +124,23 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     assert not re.search(r"\n{4,}|[{}]{2}|\{%", text), "the template leaves no traces"
 
 
+def test_energy_is_estimated_for_one_process_on_a_cpu_alone(saved: tuple[Path, dict[str, Any]]) -> None:
+    """A training that began with other weights says so; small amounts are numbers of YAML, not texts."""
+    folder, facts = saved
+    tuned = facts | {"recipe": {"from_pretrained": "bert"}, "environment": {"processor": "AMD EPYC"}}
+    tuned["training"] = {"cpu_seconds": 0.004, "device": "cpu"}
+    card = ModelCard.load(write_card(folder, tuned))
+    emissions = card.data.to_dict()["co2_eq_emissions"]
+    assert emissions["emissions"] == pytest.approx(5.3e-6)
+    assert (emissions["training_type"], emissions["hardware_used"]) == ("fine-tuning", "CPU (AMD EPYC)")
+    assert "\n- carbon dioxide: less than 0.01 g" in card.text
+    assert "(Ember)\n- the training of the weights that this one began with is not counted\n" in card.text
+    for training in ({"cpu_seconds": 9.0, "device": "cuda"}, {"device": "cpu"}, {"cpu_seconds": 9.0}):
+        card = render_card(facts | {"training": training})
+        assert "\n- energy: not measured\n" in card.text
+        assert "co2_eq_emissions" not in card.data.to_dict()
+
+
 def test_what_stands_beside_the_card_is_named(saved: tuple[Path, dict[str, Any]]) -> None:
     """The learning curve; and the oldest transformers that runs the model's own code."""
     folder, facts = saved
@@ -146,6 +166,13 @@ def test_the_example_runs(
     assert re.search(r'generate\("\S+ ", ', code), "words need a blank after the prompt"
 
 
+def test_the_example_for_bytes_has_no_blank_after_the_prompt() -> None:
+    vocabulary = {"size": 259, "policy": vocabulary_policy(ByteTokenizer())}
+    facts = {"name": "one", "model_type": "lecture_recurrent", "class": "AnyClass", "vocabulary": vocabulary}
+    text = render_card(facts | {"task": TASK, "data": {"name": "Two Sentences"}, "results": RESULTS}).text
+    assert 'generate("the", ' in text
+
+
 @pytest.mark.slow
 def test_the_example_runs_where_the_package_is_absent(saved: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, facts = saved
@@ -162,6 +189,15 @@ def test_deviations_are_those_of_the_modeling_file(saved: tuple[Path, dict[str, 
     assert "- No peephole connections, and no extra forget bias: all recurrent weights" in deviations
     ngram = render_card(facts | {"model_type": "lecture_ngram"}).text
     assert "\n- Slide (1) leaves the end of a text out" in ngram, "its docstring indents the list"
+
+
+def test_two_models_of_one_page_have_deviations_of_their_own(saved: tuple[Path, dict[str, Any]]) -> None:
+    _, facts = saved
+    for name, deviation in (("padded_mlp", "- The slide's integers"), ("layer_per_input", "- The slide names no σ")):
+        text = render_card(facts | {"model_type": f"lecture_{name}"}).text
+        assert '**Padded texts, and one input per layer.** The lectures present it on the slides "' in text
+        assert f"The docstring of `modeling_{name}.py` has the equations" in text
+        assert f"\n{deviation}" in text
 
 
 def test_nothing_is_claimed_of_what_was_not_measured(saved: tuple[Path, dict[str, Any]]) -> None:
@@ -215,6 +251,13 @@ def test_facts_of_a_training_run_are_those_of_the_weights_that_were_kept(saved: 
     assert "cpu_seconds" not in training_record(record | {"num_processes": 2}), "one of two processes counted"
 
 
+def test_facts_of_a_folder_without_a_record_claim_nothing(saved: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = saved
+    model, tokenizer = RecurrentForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    facts = facts_of(folder, model, tokenizer)
+    assert (facts["name"], facts["results"], facts["recipe"], facts["training"]) == (folder.name, {}, {}, {})
+
+
 @pytest.mark.parametrize("name", model_cards.names())
 def test_cards_of_the_recipes_are_what_their_facts_render_now(name: str) -> None:
     """Mended by `python -m benchmarks.model_cards`."""
@@ -263,6 +306,27 @@ def test_metadata_of_the_recipes_cards_name_what_the_hub_knows() -> None:
     assert sorted(bases) == [name for name in model_cards.names() if name.startswith("bert_minilm")]
     images_points_pairs = r"vit_|image_captioning_|graves_|bert_minilm_(mrpc|rte|stsb)"
     assert without_widget == [name for name in model_cards.names() if re.match(images_points_pairs, name)]
+
+
+def test_a_card_says_on_what_it_was_measured() -> None:
+    card = ModelCard(model_cards.render("bert_minilm_squad"))
+    (one, _) = card.data.eval_results
+    assert (one.dataset_type, one.dataset_config, one.dataset_split) == ("google/xquad", "xquad.en", "validation")
+    assert "1,190" in one.dataset_name
+    assert "\nOn XQuAD's 1,190 English questions, " in card.text
+    assert card.data.datasets == ["rajpurkar/squad"]
+
+
+def test_cards_of_translators_read_their_source() -> None:
+    """Both languages, the source first, and an example in it."""
+    for name, code, begin in (
+        ("transformer_multi30k_fr_en", ["fr", "en"], "Deux"),
+        ("transformer_multi30k", ["en", "de"], "Two"),
+    ):
+        card = ModelCard(model_cards.render(name))
+        assert card.data.language == code
+        assert card.data.widget[0]["text"].startswith(begin)
+        assert f'translator("{begin} ' in card.text
 
 
 def test_the_repository_is_linked_only_if_it_has_an_address(
@@ -317,6 +381,17 @@ def test_results_without_a_measure_are_refused(saved: tuple[Path, dict[str, Any]
         render_card(facts | {"results": {"tokens": 3}})
     with pytest.raises(ValueError, match="results need `task`"):
         collect_facts(small_model("recurrent", small_tokenizer()), None, {"perplexity": 3.0}, name="one", data={})
+
+
+def test_vocabulary_policies() -> None:
+    assert "open" in vocabulary_policy(ByteTokenizer())
+    for trained in (CharTokenizer.train(["a b"]), BpeTokenizer.train(["a b"], merges=1, form="bytes")):
+        assert "open" in vocabulary_policy(trained)
+    assert "pieces of words" in vocabulary_policy(BpeTokenizer.train(["a b"], merges=1))
+    assert "in letters" in vocabulary_policy(WordTokenizer.train(["a b"], unknown_words="spelled"))
+    assert "its class" in vocabulary_policy(WordTokenizer.train(["a b"], unknown_words="classes"))
+    assert "`<unk>`" in vocabulary_policy(WordTokenizer.train(["a b"]))
+    assert "probability 0" in vocabulary_policy(WordTokenizer.train(["a b"], unk_token=None))
 
 
 def test_the_versions_on_cards_are_those_of_the_project() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +23,18 @@ from hf_lecture_cli import app
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub import publish
 from hf_lecture_models.hub.facts import collect_facts, write_facts
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.feed_forward.modeling_feed_forward import FeedForwardForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
+from hf_lecture_models.tasks.translation.translate import translate
 from hf_lecture_models.tokenization.word import WordTokenizer
+from tests.forked_python import PATIENCE
 from tests.hub.card_examples import output_of, output_without_package
 from tests.hub.stand_in_hub import StandInHub, stand_in_hub
+from tests.tasks.small_translator import SOURCES, make_translator
 
+PROGRAM = [sys.executable, "-c", "from hf_lecture_cli import main; main()", "publish"]
 TOKEN = "hf_theSecretOfThisTest0123456789"
 REPO = "somebody/small-lstm"
 
@@ -145,6 +153,22 @@ def test_old_code_and_shards_go_and_foreign_files_stay(hub: StandInHub, model: A
     assert "modeling_feed_forward.py" in left
 
 
+def test_a_branch_is_made_and_main_stays(hub: StandInHub, model: Any, tokenizer: Any) -> None:
+    publish(model, tokenizer, REPO)
+    publish(model, tokenizer, REPO, _facts(model, tokenizer), revision="measured")
+    assert len(hub.commits(REPO)) == 1
+    assert len(hub.commits(REPO, "measured")) == 2
+
+
+def test_private_is_never_public(hub: StandInHub, model: Any, tokenizer: Any) -> None:
+    publish(model, tokenizer, "somebody/hidden", private=True)
+    assert hub.repositories["somebody/hidden"].private
+    publish(model, tokenizer, REPO)
+    with pytest.raises(ValueError, match="small-lstm is not published: it is public; make it private in its settings"):
+        publish(model, tokenizer, REPO, _facts(model, tokenizer), private=True)
+    assert len(hub.commits(REPO)) == 1
+
+
 @pytest.mark.cases(1, 3)
 @pytest.mark.parametrize(("call", "how"), [("put", "drop"), ("put", 500), ("commit", "drop"), ("commit", 500)])
 def test_a_broken_upload_changes_nothing_and_can_be_repeated(
@@ -227,6 +251,13 @@ def test_the_token_goes_to_the_hub_alone(hub: StandInHub, model: Any, tokenizer:
     assert not any(TOKEN.encode() in content for content in hub.commits(REPO)[-1].files.values())
 
 
+def test_facts_that_hold_the_token_are_refused(hub: StandInHub, model: Any, tokenizer: Any) -> None:
+    with pytest.raises(ValueError, match="README.md would publish your token") as caught:
+        publish(model, tokenizer, REPO, _facts(model, tokenizer) | {"command": f"train --key {TOKEN}"})
+    assert TOKEN not in str(caught.value)
+    assert not hub.requests
+
+
 def test_without_network_token_or_name_the_mend_is_named(
     hub: StandInHub, model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -243,6 +274,44 @@ def test_without_network_token_or_name_the_mend_is_named(
     with pytest.raises(OSError, match="needs a token of the Hub: log in with `hf auth login`, or set HF_TOKEN"):
         publish(model, tokenizer, REPO)
     assert not hub.requests
+
+
+@pytest.mark.slow
+def test_both_vocabularies_of_a_translator_arrive(hub: StandInHub, tmp_path: Path) -> None:
+    translator, pair = make_translator("ours", joint_vocabulary=False)
+    done = publish(translator, pair, REPO)
+    assert {"tokenizer.json", "target_tokenizer/tokenizer.json"} <= set(done.uploaded)
+    files = hub.commits(REPO)[-1].files
+    own = hub.repositories[REPO].add("main", files | {"target_tokenizer/old/a.txt": b"mine"})
+    again = publish(translator, pair, REPO)
+    assert (again.commit, again.left_alone) == (own.sha, ["target_tokenizer/old/a.txt"])
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    model, tokenizers = load_model(str(tmp_path))
+    assert translate(model, tokenizers, SOURCES) == translate(translator, pair, SOURCES)
+    joint = make_translator("ours")
+    assert "target_tokenizer/tokenizer.json" in publish(*joint, REPO).deleted
+    pair.push_to_hub("someone/pair")  # transformers' own way, of the tokenizers alone
+    assert {"tokenizer.json", "target_tokenizer/tokenizer.json"} <= set(hub.commits("someone/pair")[-1].files)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_published_translator_of_two_vocabularies_translates_with_the_package_and_without_it(
+    hub: StandInHub, tmp_path: Path
+) -> None:
+    translator, pair = make_translator("ours", joint_vocabulary=False)
+    publish(translator, pair, REPO)
+    expected = [one.text for one in translate(translator, pair, SOURCES)]
+    for place, run in (("with", output_of), ("without", output_without_package)):
+        code = (
+            f"{'import hf_lecture_models' if place == 'with' else ''}\nimport json\nfrom transformers import pipeline\n"
+            f"translator = pipeline('machine-translation', model={REPO!r}, trust_remote_code={place == 'without'})\n"
+            f"print('\\n' + json.dumps([found['translation_text'] for found in translator({SOURCES!r})]))"
+        )
+        printed = run(code, tmp_path, tmp_path / place / "modules", **_settings(hub, tmp_path / place))
+        assert json.loads(printed.splitlines()[-1]) == expected
 
 
 LOAD = """
@@ -314,3 +383,24 @@ def test_the_command_tells_what_it_would_do_and_what_the_card_lacks(
     assert len(refusals) == 1
     assert "the token may not write there" in refusals[0]
     assert TOKEN not in done.output
+
+
+@pytest.mark.slow
+def test_the_command_killed_and_repeated(hub: StandInHub, model: Any, tokenizer: Any, tmp_path: Path) -> None:
+    folder = _save(model, tokenizer, tmp_path / "model")
+    hub.fail["put"] = "pause"
+    environment = os.environ | _settings(hub, tmp_path / "home")
+    running = subprocess.Popen([*PROGRAM, str(folder), REPO], env=environment, stderr=subprocess.PIPE, text=True)
+    assert hub.paused.wait(PATIENCE), "the upload has not begun"
+    running.kill()
+    running.communicate()
+    assert hub.commits(REPO) == []
+    hub.fail.clear()
+    hub.resumed.set()
+    done = subprocess.run(
+        [*PROGRAM, str(folder), REPO], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (commit,) = hub.commits(REPO)
+    assert f"{hub.url}/{REPO} is at commit {commit.sha}" in done.stdout
+    assert TOKEN not in done.stdout + done.stderr

@@ -12,11 +12,17 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.tasks.question_answering.pipeline import ExtractiveQuestionAnsweringPipeline
-from tests.hub.card_examples import output_without_package
+from tests.hub.card_examples import output_of, output_without_package
 from tests.hub.test_trained_models import KINDS, make
 from tests.model_tests import equal_json
 from tests.tasks.small_answerer import save_small_bert
 
+WITH_PACKAGE = """
+import json
+import hf_lecture_models
+from transformers import pipeline
+print(json.dumps(pipeline("extractive-question-answering", model={stock!r})({inputs!r}, **{options!r})))
+"""
 KIND = KINDS["answers"]
 NAME: Any = KIND.pipeline
 
@@ -61,3 +67,12 @@ def test_the_pipeline_runs_where_the_package_is_absent(tmp_path: Path) -> None:
     found = json.loads(output_without_package(code, tmp_path / "out", tmp_path / "modules"))
     expected = [pipeline(NAME, model=str(each))(KIND.inputs, **KIND.options) for each in (tmp_path / "out", stock)]
     assert equal_json(found, expected)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_stock_model_answers_in_a_fresh_process(tmp_path: Path) -> None:
+    stock = str(save_small_bert(tmp_path / "stock"))
+    code = WITH_PACKAGE.format(stock=stock, inputs=KIND.inputs, options=KIND.options)
+    expected = pipeline(NAME, model=stock)(KIND.inputs, **KIND.options)
+    assert equal_json(json.loads(output_of(code, tmp_path, tmp_path / "modules")), expected)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,20 +19,43 @@ from transformers import (
     AutoModelForTokenClassification,
     pipeline,
 )
+from typer.testing import CliRunner
 
+from hf_lecture_cli import app
 from hf_lecture_models.hub import export
-from hf_lecture_models.hub.card import write_card
+from hf_lecture_models.hub.card import render_card, write_card
 from hf_lecture_models.hub.facts import facts_of, missing_facts
 from hf_lecture_models.hub.publish import prepare
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.question_answering.task import QuestionAnswering, QuestionAnsweringRecipe
+from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 from tests.hub.card_examples import examples, output_without_package
 from tests.tasks import small_answerer, small_classifier, small_tagger
 from tests.tasks.small_answerer import ANSWERABLE
 from tests.tasks.small_tagger import TAGS
+
+
+def right_texts(kind: Kind, folder: Path) -> float:
+    classify = pipeline("text-classification", model=str(folder))
+    right = []
+    for row in kind.rows:
+        answer = classify({name: row[name] for name in ("text", "text_pair") if name in row})
+        label = (answer if isinstance(answer, dict) else answer[0])["label"]
+        right.append(label == ("bad", "good")[row["label"]])
+    return sum(right) / len(right)
+
+
+def right_tags(kind: Kind, folder: Path) -> float:
+    tag = pipeline("token-classification", model=str(folder), ignore_labels=[])
+    right = []
+    for row in kind.rows:
+        starts = [len(" ".join(row["tokens"][:number])) + bool(number) for number in range(len(row["tokens"]))]
+        found = {entry["start"]: entry["entity"] for entry in tag(" ".join(row["tokens"]))}
+        right += [found[start] == tag for start, tag in zip(starts, row["tags"], strict=True)]
+    return sum(right) / len(right)
 
 
 @dataclass(frozen=True)
@@ -196,6 +220,31 @@ def loaded(folder: Path) -> tuple[Any, Any, dict[str, Any]]:
     return model, tokenizer, facts_of(folder, model, tokenizer)
 
 
+def test_the_card_of_a_trained_folder(trained: tuple[Kind, Path]) -> None:
+    kind, folder = trained
+    model, _, facts = loaded(folder)
+    record = json.loads((folder / "training.json").read_text())
+    assert facts["results"][kind.metrics[0]] == record["best_metric"]
+    assert set(kind.metrics) <= facts["results"].keys()
+    assert facts["training"][kind.items] == record["items"]
+    assert not render_card(facts).data.eval_results, "the data have no name on the Hub"
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/rows"}})
+    tag = kind.pipeline.removeprefix("extractive-")
+    assert card.data.pipeline_tag == tag
+    result, *others = card.data.eval_results
+    assert {other.metric_type for other in others} <= set(kind.metrics[1:])
+    assert (result.task_type, result.metric_type, result.metric_name) == (tag, kind.metrics[0], kind.label)
+    assert result.metric_value == pytest.approx(record["best_metric"], rel=1e-5)
+    assert f"| {kind.label} | {record['best_metric']:#.4g} |" in card.text
+    for text in (kind.measured, f"{kind.items} read: {record['items']}", *kind.shown):
+        assert text in card.text
+    assert f"accelerate launch training/{kind.script} recipe.yaml" in card.text
+    for text in ("erplexity", str(folder.parent), *kind.hidden):
+        assert text not in card.text
+    assert card.data.tags == [*(["hf_lecture_models"] if kind.start is None else []), model.config.model_type]
+    assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", card.text)
+
+
 def test_the_example_runs_and_is_the_tasks(
     trained: tuple[Kind, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +272,43 @@ def test_what_is_published_loads_and_needs_no_code_of_transformers(trained: tupl
     assert answers[0] == answers[1]
 
 
+def test_a_card_without_facts_knows_the_kind_of_model(trained: tuple[Kind, Path], tmp_path: Path) -> None:
+    kind, folder = trained
+    model, tokenizer, _ = loaded(folder)
+    assert task_of(model).name == kind.task.name
+    card = ModelCard.load(prepare(model, tokenizer, "somebody/small", tmp_path / "stage") / "README.md")
+    assert card.data.pipeline_tag == kind.pipeline.removeprefix("extractive-")
+    assert "Nothing was measured." in card.text
+    assert f'pipeline("{kind.pipeline}", model="somebody/small"' in card.text
+
+
+@pytest.mark.cases(1, 8)
+def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[Kind, Path], tmp_path: Path) -> None:
+    """By the task and by the command; what is right is what the pipeline answers."""
+    kind, folder = trained
+    path = kind.write(tmp_path / kind.file, kind.rows)
+    model, tokenizer, facts = loaded(folder)
+    measured = measure_file(path, model, tokenizer, facts)
+    assert measured["task"] == facts["task"]
+    assert measured["data"] == {"name": "Small Data", "licence": "CC0", "split": kind.file}
+    # The training measured with the recipe's threshold for no answer, and a file is measured with the one then found.
+    thresholded = facts["task"]["settings"].get("no_answer_threshold") is not None
+    same = [name for name in facts["results"] if not thresholded or name.startswith("best_")]
+    assert {name: measured["results"][name] for name in same} == pytest.approx({n: facts["results"][n] for n in same})
+    if "accuracy" in kind.metrics:
+        count = right_texts if kind.items == "examples" else right_tags
+        assert measured["results"]["accuracy"] == pytest.approx(count(kind, folder))
+    (folder / "learning_curve.png").write_bytes(b"of the run before it went on")
+    options = ["--evaluate", str(path), "--licence", "apache-2.0", "--dry-run"]
+    done = CliRunner().invoke(app, ["publish", str(folder), "somebody/small", *options])
+    assert done.exit_code == 0, done.output
+    assert f"On Small Data, {kind.file}." in done.stdout
+    assert kind.measured in done.stdout
+    assert ("modeling_" in done.stdout) == (kind.start is None)
+    assert "![learning curve](learning_curve.png)" in done.stdout
+    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.cases(0, 1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
@@ -232,3 +318,25 @@ def test_the_example_runs_where_the_package_is_absent(name: str, tmp_path: Path)
     export(model, tokenizer, tmp_path / "exported", facts)
     code = examples(tmp_path / "exported" / "README.md")[1]
     assert kind.output in output_without_package(code, tmp_path / "exported", tmp_path / "modules")
+
+
+def test_words_that_were_cut_off_count_as_wrong(tmp_path: Path) -> None:
+    facts = loaded(make(KINDS["entities"], tmp_path / "run"))[2]
+    cut = render_card(facts | {"results": facts["results"] | {"unread_words": 3}})
+    assert "sentences; 3 of them, which were cut off, count as wrong." in cut.text
+
+
+def test_columns_of_the_recipe_hold_for_other_files_too(tmp_path: Path) -> None:
+    files = {"train_files": [str(small_classifier.write_tsv(tmp_path / "T.tsv"))]}
+    recipe = TextClassificationRecipe(task="sst2", output_dir=str(tmp_path / "run"), **files)
+    train_and_test(TextClassification(), recipe)
+    model, tokenizer, facts = loaded(tmp_path / "run")
+    assert facts["results"] == {}
+    few = small_classifier.write_tsv(tmp_path / "V.tsv", small_classifier.ROWS[:4])
+    assert measure_file(few, model, tokenizer, facts)["results"]["examples"] == 4
+    with pytest.raises(ValueError, match=r"other.tsv has no column 'sentence', only text, label"):
+        measure_file(small_classifier.write_tsv(tmp_path / "other.tsv", text="text"), model, tokenizer, facts)
+    with pytest.raises(
+        ValueError, match="BagOfWordsModel is a model of none of the tasks synthetic_recall, causal_lm, "
+    ):
+        task_of(model.model)

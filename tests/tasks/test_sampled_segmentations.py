@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
@@ -16,7 +20,7 @@ from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRec
 from hf_lecture_models.tasks.language_models.masked import MaskedLM, MaskedLMRecipe
 from hf_lecture_models.tasks.language_models.spans import SpanCorruption, SpanCorruptionRecipe
 from hf_lecture_models.tasks.translation.task import Translation
-from hf_lecture_models.tokenization import CharTokenizer
+from hf_lecture_models.tokenization import CharTokenizer, UnigramTokenizer
 from tests.tasks.small_classifier import ROWS as SENTENCES
 from tests.tasks.small_translator import rows, small_recipe
 
@@ -89,6 +93,36 @@ def test_each_epoch_has_segmentations_of_its_own(kind: str) -> None:
         for expected in steps[number : number + 2]:
             found = inputs(again.next_step())
             assert all(map(torch.equal, found, expected))
+
+
+@pytest.mark.slow
+def test_a_run_resumes_to_the_same_bits_and_validates_without_samples(tmp_path: Path) -> None:
+    weights, histories = [], []
+    for name in ("straight", "cut"):
+        task, recipe, data, tokenizer, model = built("blocks", save_every=3, keep_checkpoints=9)
+        folder = tmp_path / name
+        if name == "cut":
+            shutil.copytree(tmp_path / "straight", folder)
+            for checkpoint in sorted((folder / "checkpoints").iterdir())[2:]:
+                shutil.rmtree(checkpoint)
+        result = task.train(
+            model, tokenizer, data, TEXTS[:2], recipe, output_dir=folder, resume=name == "cut", quiet=True
+        )
+        weights.append(model.state_dict())
+        histories.append([row for row in result.history if "validation_perplexity" in row])
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert histories[0] == histories[1]
+    # The best segmentation of the two texts has as many tokens in every epoch.
+    tokens = {row["validation_tokens"] for row in histories[0]}
+    assert tokens == {
+        len(ids)
+        for ids in [
+            [*functools.reduce(operator.iadd, tokenizer(TEXTS[:2], add_special_tokens=False).input_ids, []), 0, 0]
+        ]
+    }
+    saved = AutoTokenizer.from_pretrained(tmp_path / "cut")
+    assert type(saved) is UnigramTokenizer
+    assert not saved.is_sampling
 
 
 def test_a_checkpoint_is_trained_on_with_samples(tmp_path: Path) -> None:

@@ -102,6 +102,12 @@ def test_if_all_are_damaged_the_error_names_them(folder):
         latest_checkpoint(folder)
 
 
+def test_a_damaged_checkpoint_is_replaced_by_a_new_one_of_its_step(folder):
+    (folder / "step-00000002" / "state.json").unlink()
+    write_checkpoint(folder, 2, Tied(7), {"step": 2}, keep=2)
+    assert latest_checkpoint(folder) == folder / "step-00000002"
+
+
 def test_weights_that_are_not_finite_are_never_written(folder):
     with pytest.raises(FloatingPointError, match=r"embed.weight holds NaN"):
         write_checkpoint(folder, 3, Tied(float("nan")), {}, keep=2)

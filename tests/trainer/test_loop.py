@@ -124,6 +124,13 @@ def test_the_reported_loss_is_the_mean_over_all_items_since_the_last_report(tmp_
     assert [row["loss"] for row in result.history] == pytest.approx([distance(model)["distance"]] * 2, rel=1e-6)
 
 
+def test_validation_in_a_bf16_run_is_measured_as_test_data_are(tmp_path):
+    """In float32: what is reported of a model does not depend on whether the loop or a later command measures it."""
+    result, model = run(tmp_path, epochs=1, mixed_precision="bf16")
+    (reported,) = (row["validation_distance"] for row in result.history if "validation_distance" in row)
+    assert reported == distance(model.eval())["distance"]
+
+
 class Crash(Exception):
     pass
 
@@ -250,6 +257,14 @@ def test_a_folder_that_holds_a_run_is_refused_without_resume(tmp_path):
         run(tmp_path)
 
 
+@pytest.mark.parametrize("wrong", [{"accumulation_steps": 3}, {"seed": 2**40}])
+def test_a_start_that_failed_does_not_block_the_next(tmp_path, wrong):
+    with pytest.raises(ValueError):  # noqa: PT011
+        run(tmp_path, **wrong)
+    assert not list(tmp_path.iterdir())
+    assert run(tmp_path)[0].step == 24
+
+
 def test_a_model_without_a_loss_and_an_empty_folder_name_are_refused(tmp_path):
     class Silent(Line):
         def forward(self, *arguments, **inputs):
@@ -272,6 +287,18 @@ def test_a_file_in_the_folders_place_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="it is a file"):
         run(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["run.lock", "recipe.yaml", "training.json", "model.safetensors"])
+def test_a_folder_in_a_files_place_is_named(tmp_path, name):
+    (tmp_path / name).mkdir()
+    if name == "training.json":  # which says that there is a run
+        with pytest.raises(ValueError, match="holds a run"):
+            run(tmp_path)
+        return
+    with pytest.raises(OSError, match=rf"cannot \w+ .*{name}.* a folder"):
+        run(tmp_path)
+    assert not list(tmp_path.rglob("*.partial*"))
 
 
 def test_two_runs_in_one_folder_are_refused(tmp_path):
@@ -384,6 +411,32 @@ def send_sigterm(model):
     return distance(model)
 
 
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path):
+    """Whoever trains several models must not go on to the next one."""
+    steps = []
+
+    def scores(_):
+        steps.append(len(steps))
+        if len(steps) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return {"score": float(len(steps))}
+
+    result, _ = run(tmp_path, evaluation=Evaluation(scores, "score", lower_is_better=False), epochs=2)
+    assert (result.stopped, len(steps)) == ("SIGTERM", 2)
+    assert result.best_metric == 2.0
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_the_flushing_of_subnormal_numbers_is_put_back(before):
+    torch.set_flush_denormal(before)
+    try:
+        with loop._flushed_denormals(torch.device("cpu")):
+            assert (torch.tensor([1e-40]) == 0).item()
+        assert (torch.tensor([1e-40]) == 0).item() == before
+    finally:
+        torch.set_flush_denormal(False)
+
+
 def test_tensorboard_gets_the_history(tmp_path):
     run(tmp_path, report_to="tensorboard")
     assert list((tmp_path / "runs").rglob("events.out.tfevents*"))
@@ -404,3 +457,13 @@ def test_a_launch_that_is_not_what_was_asked_is_refused(tmp_path, monkeypatch, e
         monkeypatch.setenv(key, value)
     with pytest.raises(ValueError, match=message):
         run(tmp_path, **fields)
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "trackio", "wandb"])
+def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("hf_lecture_models.trainer.tracking.find_spec", lambda wanted: None)
+    with pytest.raises(
+        ImportError, match=rf"report_to {name} needs {name}: pip install 'hf-lecture-models\[trackers\]'"
+    ):
+        run(tmp_path, report_to=name)
+    assert not (tmp_path / "runs").exists()

@@ -4,9 +4,21 @@ import math
 import pytest
 import torch
 from torch import nn
+from transformers import get_scheduler
 
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
 from hf_lecture_models.trainer.recipe import TrainingRecipe
+
+
+def rates_of_transformers(name, steps, **options):
+    """The rates of the first steps, of a peak of 1."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule, rates = get_scheduler(name, optimizer, **options), []
+    for _ in range(steps):
+        rates.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    return rates
 
 
 @pytest.mark.parametrize(
@@ -25,6 +37,26 @@ def test_the_rate_of_each_step(fields, expected):
         assert factor is None or schedule.factor(step) == pytest.approx(factor), step
     schedule.reductions += 1  # after an evaluation that is no better
     assert schedule.factor(len(expected) - 1) == pytest.approx(expected[-1] * fields.get("plateau_factor", 1))
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 4])
+def test_the_rates_beside_those_of_transformers(warmup):
+    """Published weights were trained with these: warm-up a step ahead, the end at the last step, not one later."""
+    total = 11
+    names = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine_with_min_lr"}
+    names |= {"inverse_square_root": "inverse_sqrt"} if warmup else {}
+    for schedule, name in names.items():
+        lowest = 0.25 if schedule == "cosine" else 0.0
+        options = {"num_warmup_steps": warmup, "num_training_steps": total - 1}
+        options["scheduler_specific_kwargs"] = {"min_lr_rate": lowest} if schedule == "cosine" else {}
+        theirs = rates_of_transformers(name, total + 1, **options)
+        recipe = TrainingRecipe(schedule=schedule, warmup_steps=warmup, final_learning_rate=lowest)
+        ours = [Schedule(recipe, total).factor(step) for step in range(total)]
+        ends = schedule in ("linear", "cosine")
+        assert ours[:warmup] == pytest.approx(theirs[1 : warmup + 1])
+        assert ours[warmup:] == pytest.approx(theirs[warmup:total] if ends else theirs[warmup + 1 :])
+        assert theirs[0] == (0 if warmup else 1)
+        assert not ends or ours[-1] == pytest.approx(lowest)
 
 
 def test_groups_keep_the_ratio_of_their_rates():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,17 @@ from safetensors.torch import load_file
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from hf_lecture_models.trainer.sharding import _block_classes
-from tests.trainer.sharded_runs import KINDS, full_run, mean_loss
+from hf_lecture_models.trainer.resuming import load_optimizer_state
+from hf_lecture_models.trainer.sharding import _block_classes, copy_to_shard
+from tests.interrupted import run_processes
+from tests.trainer.sharded_runs import KINDS, LONG, full_run, mean_loss
 from tests.trainer.small_runs import make_model, small_run
+
+SHARDED = {"ACCELERATE_USE_FSDP": "true"}
+
+
+def newest_step(folder: Path) -> int:
+    return max((int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*")), default=0)
 
 
 def history(folder: Path, key: str) -> list[float]:
@@ -78,12 +87,63 @@ def test_a_model_whose_outputs_hide_its_loss_is_refused(sharded: Path) -> None:
     assert "no weight has a gradient" in (sharded / "hidden.txt").read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_killed_it_resumes_to_the_same_bits_and_unsharded_to_the_same_losses(tmp_path: Path) -> None:
+    def run(name: str, *interruption: Any, **environment: str) -> None:
+        command = [Path(__file__).with_name("sharded_runs.py"), tmp_path / name, "recurrent_stream"]
+        root = str(Path(__file__).parents[2])
+        done = run_processes(*command, interruption=interruption or None, PYTHONPATH=root, **environment)
+        assert (done.returncode == 0) == ("SIGKILL" not in interruption), done.stderr[-4000:]
+
+    run("straight", **SHARDED)
+    run("killed", "step", 24, "SIGKILL", **SHARDED)
+    assert newest_step(tmp_path / "killed") == 21
+    run("killed", **SHARDED)
+    assert_same_weights(tmp_path / "straight", tmp_path / "killed")
+    losses = history(tmp_path / "straight", "loss")
+    assert len(losses) == LONG["max_steps"]
+    assert losses == history(tmp_path / "killed", "loss")
+
+    # SIGTERM: the processes save between two checkpoints, and gather the weights for it.
+    run("stopped", "step", 24, "SIGTERM", **SHARDED)
+    assert newest_step(tmp_path / "stopped") == 24
+    run("stopped")
+    assert history(tmp_path / "stopped", "loss") == pytest.approx(losses, rel=1e-4)
+
+
 def test_what_cannot_be_sharded_is_refused_and_never_trained_whole(tmp_path: Path, monkeypatch: Any) -> None:
     for value in ("true", "1"):
         monkeypatch.setenv("ACCELERATE_USE_FSDP", value)
         with pytest.raises(ValueError, match="asks to shard the model, but 1 process runs"):
             small_run("bert", tmp_path / value)
         assert not (tmp_path / value).exists()
+
+
+def test_single_numbers_are_lists_of_one_while_they_are_sharded() -> None:
+    model = make_model("self_attention")
+    first, second = (layer.ffn.activation for layer in (model.model.layers[0], copy.deepcopy(model.model.layers[0])))
+    second.beta = first.beta
+    model.model.layers.append(nn.Sequential(second))
+    spread = copy_to_shard(model)
+    assert first.beta.ndim == 0
+    assert spread.model.layers[0].ffn.activation.beta.shape == (1,)
+    assert spread.model.layers[1][0].beta is spread.model.layers[0].ffn.activation.beta
+    assert min(parameter.ndim for parameter in spread.parameters()) == 1
+
+    states = []
+    for one in (model, spread):  # what either saved, the other one goes on from
+        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
+        for parameter in one.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        states.append(optimizer.state_dict())
+    for one, state in zip((spread, model), states, strict=True):
+        optimizer = torch.optim.AdamW(one.parameters(), fused=True)
+        load_optimizer_state(optimizer, state)
+        optimizer.step()
+    for parameter, other in zip(model.parameters(), spread.parameters(), strict=True):
+        assert torch.equal(parameter.flatten(), other.flatten())
 
 
 def test_blocks_are_gathered_by_themselves_unless_they_share_a_weight() -> None:

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from transformers import AutoModelForPreTraining, AutoTokenizer, pipeline
 
 from hf_lecture_models.tasks.classification.text_to_text import TextToText
+from hf_lecture_models.tasks.translation.grammar import HELD_OUT
 from tests.training.scripts import Script, of
 
 
@@ -34,6 +37,15 @@ def test_line_aligned_files_make_a_translator(script: Script) -> None:
     assert re.fullmatch(pattern, out)
     assert "effective batch at most 40 tokens of either side" in err
     assert len(Path("OUT/predictions/translations.txt").read_text(encoding="utf-8").splitlines()) == 2
+
+
+@pytest.mark.slow
+@of("translation")
+def test_the_first_command_of_the_page_translates_a_sentence_it_has_not_seen(script: Script) -> None:
+    script.finish("--output_dir", "OUT")
+    command = [str(Path(sys.executable).with_name("hf-lecture")), "translate", "OUT"]
+    told = subprocess.run(command, input=f"{HELD_OUT[0]}\n", capture_output=True, text=True)
+    assert (told.returncode, told.stdout) == (0, f"{HELD_OUT[1]}\n"), told.stderr
 
 
 @pytest.mark.slow

@@ -2,16 +2,44 @@
 """The script as a user starts it, killed as a machine kills it."""
 
 import json
+import random
 import signal
+import time
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from tests.forked_python import ForkedPython
 from tests.interrupted import run_processes, start_interrupted
 from tests.training.scripts import SCRIPTS
+
+
+def wait_until(condition, process):
+    while process.poll() is None and not condition():
+        time.sleep(0.0002)
+
+
+def kill_and_resume(folder, kills, seed):
+    """Kill a run at random moments, every other time in the middle of a save."""
+    moments = random.Random(seed)
+    for number in range(kills):
+        killed = command_line(folder, "--resume")
+        begin = newest_step(folder)
+        wait_until(lambda: newest_step(folder) > begin + moments.randrange(6), killed)  # noqa: B023
+        if number % 2:
+            wait_until(lambda: is_saving(folder), killed)
+        else:
+            time.sleep(moments.random() * 0.03)
+        killed.kill()
+        killed.communicate()
+    finished = command_line(folder, "--resume")
+    _, err = finished.communicate()
+    assert finished.returncode == 0, err
+
 
 SCRIPT, (RECIPE,) = SCRIPTS["causal_lm"].path, SCRIPTS["causal_lm"].arguments
 script, command = SCRIPTS["causal_lm"].train, SCRIPTS["causal_lm"].run
@@ -64,6 +92,14 @@ def test_killed_at_any_moment_it_ends_in_the_same_bits(tmp_path, straight):
     assert not list(tmp_path.rglob("*.partial*"))
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_killed_fifty_times_it_ends_in_the_same_bits(tmp_path, straight):
+    for number in range(5):
+        kill_and_resume(tmp_path / str(number), kills=10, seed=time.time_ns())
+        assert_same_run(straight, tmp_path / str(number))
+
+
 def command_line(folder, *options):
     return ForkedPython(SCRIPT, RECIPE, *OPTIONS, "--output_dir", folder, *options)
 
@@ -103,6 +139,22 @@ def test_two_processes_killed_end_in_the_same_bits(tmp_path):
     process = command_line(tmp_path / "killed", "--resume")
     assert "num_processes is 1 but the run was started with 2" in process.communicate()[1]
     assert process.returncode == 1
+
+
+@pytest.mark.slow
+def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path, capsys, monkeypatch):
+    options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
+    for more in ([], ["--resume"]):
+        command(RECIPE, *options, *more)
+        assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
+    monkeypatch.setenv("RANK", "1")
+    command(RECIPE, *options, "--resume")
+    assert capsys.readouterr().out == ""
+
+
+def test_bytes_and_another_cell_need_only_options(tmp_path):
+    options = ["--tokenizer", "{type: byte}", "--model.cell_type", "gru", "--max_steps", "2", "--layout", "texts"]
+    assert script(RECIPE, "--output_dir", tmp_path / "run", *options).step == 2
 
 
 def test_a_recipe_is_optional_and_goes_first(tmp_path):
@@ -149,3 +201,20 @@ def test_data_that_changed_are_named_before_their_model_is_compared(tmp_path, ca
     assert all(
         torch.equal(tensor, saved[name]) for name, tensor in load_file(tmp_path / "run/model.safetensors").items()
     )
+
+
+@pytest.mark.slow
+def test_test_texts_are_measured_by_the_kept_weights(tmp_path, capsys):
+    (tmp_path / "test.txt").write_text("the keeper reads a letter\nthe ship passes\n")
+    command(RECIPE, "--test_files", tmp_path / "test.txt", "--output_dir", tmp_path / "run")
+    facts = json.loads((tmp_path / "run" / "facts.json").read_text())
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    expected = evaluate_language_model(
+        AutoModelForCausalLM.from_pretrained(tmp_path / "run"),
+        tokenizer,
+        ["the keeper reads a letter", "the ship passes"],
+        stream=True,
+    )
+    assert facts["results"]["perplexity"] == pytest.approx(expected["perplexity"], rel=1e-6)
+    assert (facts["results"]["texts"], facts["data"]["split"]) == (2, "test")
+    assert f"test perplexity {expected['perplexity']:.4g}: " in capsys.readouterr().out

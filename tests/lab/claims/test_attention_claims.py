@@ -9,6 +9,8 @@ import torch
 
 pytest.importorskip("accelerate")
 
+from collections import Counter
+
 from hf_lecture_models import (
     LectureBertConfig,
     LectureBertModel,
@@ -16,8 +18,11 @@ from hf_lecture_models import (
     SelfAttentionForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.lab.claims.methods import METHODS, filling, pronouns, stability
+from hf_lecture_models.lab.claims.methods import METHODS, filling, pronouns, stability, training
 from hf_lecture_models.lab.claims.methods.ablation import PARTS, leave_out
+
+TEXTS = {"train_texts": ["a b a b a b a b", "b a b a"], "validation_texts": ["a b a b"]}
+RUN = {"task": "causal_lm", "recipe": "self_attention_tiny", "measure": "perplexity", "epochs": 1, **TEXTS}
 
 
 def small_model(vocab_size=9):
@@ -62,6 +67,36 @@ def test_a_model_without_the_part_is_refused():
     )
     with pytest.raises(ValueError, match="has no PreNormBlock"):
         leave_out(bert, "residuals")
+
+
+def test_the_part_is_missing_in_training_and_in_the_test(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(training, "leave_out", lambda model, part: seen.append(model) or leave_out(model, part))
+    whole, without = (
+        METHODS["train_and_measure"](RUN | arm, 0, tmp_path, "test") for arm in ({}, {"without": "norms"})
+    )
+    assert whole != without
+    trained, loaded = seen
+    assert trained is not loaded
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_arm_leaves_the_settings_of_the_others_as_they_are(tmp_path):
+    model = {"model_type": "lecture_self_attention", "hidden_act": "gelu"}
+    settings = {"task": "causal_lm", "recipe": "self_attention_tiny", "model": model, "model.hidden_act": "silu"}
+    _, recipe = training.task_and_recipe(settings, 0, tmp_path)
+    assert recipe.model["hidden_act"] == "silu"
+    assert settings["model"]["hidden_act"] == "gelu"
+
+
+def test_a_run_that_diverges_has_the_stated_value(monkeypatch, tmp_path):
+    def diverge(*_):
+        raise FloatingPointError("the loss is nan")
+
+    monkeypatch.setattr(training, "train_model", diverge)
+    with pytest.raises(FloatingPointError):
+        METHODS["train_and_measure"](RUN, 0, tmp_path, "test")
+    assert METHODS["train_and_measure"](RUN | {"floor": -700}, 0, tmp_path, "test") == [-700]
 
 
 def test_the_loss_at_other_settings_is_the_mean_beside_the_best(monkeypatch, tmp_path):
@@ -137,6 +172,12 @@ def test_the_pronouns_row_is_read():
     torch.testing.assert_close(rows, weights[:, 4])  # <s> Jack sleeps, because he
 
 
+def test_a_missing_model_is_named(tmp_path):
+    settings = {"people": 1, "word": "name", "heads": "all", "model": str(tmp_path / "minilm")}
+    with pytest.raises(FileNotFoundError, match="fine_tuning.md shows how"):
+        METHODS["pronoun_attention"](settings, 0, tmp_path, "test")
+
+
 class _Scores:
     """A model that gives the score 50 to the word after the word on the left, and -50 to all others."""
 
@@ -165,6 +206,29 @@ def test_gaps_are_filled_and_other_words_stay(by):
         assert tokenizer.convert_ids_to_tokens(read[1].tolist()) == ["[CLS]", "b", "[MASK]", "[SEP]", "[PAD]", "[PAD]"]
     else:
         assert tokenizer.convert_ids_to_tokens(model.read[0][0].tolist()) == ["<s>", "a"]  # not what comes after
+
+
+def test_gaps_are_filled_one_after_the_other():
+    tokenizer = WordTokenizer.from_words(["a", "b", "c", "d"], template="bert")
+    model = _Scores(len(tokenizer))
+    filling.fill(
+        model, tokenizer, [["a"] * 4], [torch.ones(4, dtype=torch.bool)], torch.Generator().manual_seed(0), "masked"
+    )
+    masks = [int((read == tokenizer.mask_token_id).sum()) for read in model.read]
+    assert masks == [4, 3, 2, 1]
+
+
+def test_words_are_drawn_for_gaps_alone():
+    gaps = [torch.tensor([True, False, True])]
+    drawn = filling._drawn([["x", "y", "z"]], Counter({"a": 3}), gaps, torch.Generator().manual_seed(0))
+    assert drawn == [["a", "y", "a"]]
+
+
+def test_special_tokens_are_never_drawn():
+    tokenizer = WordTokenizer.from_words(["a"])
+    logits = torch.full((50, len(tokenizer)), 9.0)
+    drawn = filling._draw(logits, tokenizer, torch.Generator().manual_seed(0))
+    assert set(tokenizer.convert_ids_to_tokens(drawn.tolist())) == {"a"}
 
 
 @pytest.mark.filterwarnings("ignore:.*too few, or artificial")

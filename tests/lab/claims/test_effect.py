@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from hf_lecture_models.lab.claims.effect import Effect, effect_of, holm, verdict_of
+from hf_lecture_models.lab.claims.effect import Effect, effect_of, holm, joint_verdict, verdict_of
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -37,6 +37,14 @@ def test_items_alone_have_a_bootstrap_interval_and_a_permutation_test():
     assert found.p == pytest.approx(permuted.pvalue, abs=0.003)
 
 
+def test_a_difference_that_is_always_the_same_has_no_width_and_p_is_never_zero():
+    found = effect_of(np.ones((1, 20)))
+    assert (found.low, found.mean, found.high) == (1, 1, 1)
+    assert 0 < found.p <= 2 / 10_001
+    assert effect_of(np.zeros((3, 1))).p == 1
+    assert effect_of(np.zeros((1, 20))).p == 1
+
+
 @pytest.mark.parametrize("differences", [[[1.0]], [[1.0, float("nan")]], [[1.0], [float("-inf")]]])
 def test_what_has_no_interval_is_refused(differences):
     with pytest.raises(ValueError, match="interval|finite"):
@@ -61,6 +69,13 @@ def test_what_has_no_interval_is_refused(differences):
 )
 def test_the_rule_of_verdicts(mean, low, high, expected, verdict):
     assert verdict_of(Effect(mean, low, high, p=0.5, seeds=3, items=1), 1.0, expected) == verdict
+
+
+def test_the_verdict_on_several_cases():
+    assert joint_verdict(["confirmed", "confirmed"]) == "confirmed"
+    assert joint_verdict(["refuted", "refuted"]) == "refuted"
+    assert joint_verdict(["confirmed", "undecided", "refuted"]) == "depends"
+    assert joint_verdict(["refuted", "undecided"]) == "undecided"
 
 
 def test_holm_multiplies_by_the_tests_that_are_left():

@@ -12,10 +12,13 @@ pytest.importorskip("scipy")
 from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models import ElmoConfig, ElmoForTokenClassification
-from hf_lecture_models.lab.claims.claim import load_claims
+from hf_lecture_models.lab.claims.claim import Case, Trial, load_claims
+from hf_lecture_models.lab.claims.methods.ablation import leave_out
 from hf_lecture_models.lab.claims.methods.pre_training import start_from_pretrained
 from hf_lecture_models.lab.claims.methods.training import train_model
+from hf_lecture_models.lab.claims.trial import run_trial
 
+SHAPE = {"char_embedding_size": 4, "char_filters": [[2, 5]], "hidden_size": 8, "projection_size": 4, "num_labels": 3}
 VECTORS = {"use": "word_vectors", "task": "word_vectors", "recipe": "word2vec_tiny", "epochs": 1}
 TAGGER = {"task": "token_classification", "recipe": "recurrent_tagger_tiny", "tokenizer.min_count": 2}
 
@@ -61,6 +64,39 @@ def test_the_other_model_is_trained_once_for_each_seed_or_once_for_all(tmp_path)
     assert start_from_pretrained({"task": "x"}, 0, tmp_path, train) == {"task": "x"}
     with pytest.raises(ValueError, match="pre_training.use is 'model'; it must be one of from_pre"):
         start(1, "seven", use="model")
+
+
+def test_measurements_of_the_same_code_have_their_folders_side_by_side(tmp_path):
+    parents = []
+
+    def method(settings, seed, folder, part):
+        parents.append(folder.parent)
+        return [settings["level"] + seed]
+
+    trial = Trial("x", {"case": Case({"one": {"level": 1}, "two": {"level": 2}})}, seeds=(0, 1, 2))
+    for stamp in ("code", "other code"):
+        run_trial(trial, {"x": method}, tmp_path, stamp)
+    assert len(set(parents[:6])) == len(set(parents[6:])) == 1
+    assert parents[1] != parents[7]
+
+
+def test_a_reader_without_features_does_not_depend_on_the_language_models():
+    torch.manual_seed(0)
+    model = ElmoForTokenClassification(ElmoConfig(**SHAPE)).eval()
+    ids = torch.randint(1, 200, (1, 4, 50))
+
+    def changes():
+        with torch.no_grad():
+            before = model(ids).logits
+            model.base_model.projection.weight.add_(1)
+            return not torch.equal(model(ids).logits, before)
+
+    assert changes()
+    leave_out(model, "features")
+    assert not changes()
+    assert not model.reader.mix.gamma.requires_grad
+    with pytest.raises(ValueError, match="has no SoftmaxLayerMix, so features cannot be left out"):
+        leave_out(torch.nn.Linear(2, 2), "features")
 
 
 def test_taggers_with_and_without_features_learn_equally_many_weights():

@@ -7,7 +7,7 @@ import yaml
 pytest.importorskip("scipy")
 
 from hf_lecture_models.io.runs import log_once
-from hf_lecture_models.lab.claims.claim import LEDGER, Case, Trial, load_claims, read_claim
+from hf_lecture_models.lab.claims.claim import LEDGER, Case, Trial, find_claim, load_claims, read_claim
 from hf_lecture_models.lab.claims.trial import TUNING_SEED, run_trial
 
 
@@ -45,6 +45,15 @@ def test_each_arm_is_tuned_on_validation_data_and_measured_with_the_same_seeds(t
     assert case["arms"]["first"]["means"] == pytest.approx([4.5, 4.6])
 
 
+def test_a_trial_reports_each_measurement_in_place_of_what_trainings_log(tmp_path, capsys):
+    trial, lines = Trial("x", {"case": Case(ARMS, {"rate": 1})}, seeds=(3,), grid={"rate": (1,)}), []
+    run_trial(trial, {"x": Recorder()}, tmp_path, report=lines.append)
+    assert lines == ["tuning, rate 1: 3.6", "first, seed 3: 3.5", "tuning, rate 1: 2.6", "second, seed 3: 2.5"]
+    assert capsys.readouterr() == ("", "")
+    log_once("heard again")
+    assert capsys.readouterr().err == "heard again\n"
+
+
 def test_a_trial_goes_on_after_what_was_measured_by_the_same_code(tmp_path):
     method, trial = Recorder(), Trial("x", {"case": Case(ARMS)})
     before = run_trial(trial, {"x": method}, tmp_path, "code")
@@ -52,6 +61,19 @@ def test_a_trial_goes_on_after_what_was_measured_by_the_same_code(tmp_path):
     assert len(method.calls) == 2
     run_trial(trial, {"x": method}, tmp_path, "other code")
     assert len(method.calls) == 4
+
+
+def test_seconds_of_a_measurement_count_once_however_many_cases_use_it(tmp_path, monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("time.process_time", lambda: float(next(clock)))
+    trial = Trial("x", {"one": Case(ARMS), "two": Case(ARMS)}, seeds=(0, 1))
+    assert [run_trial(trial, {"x": Recorder()}, tmp_path)["cpu_seconds"] for _ in range(2)] == [40.0, 40.0]
+
+
+def test_an_arm_may_be_a_number(tmp_path):
+    case = Case({"first": {"level": 3.0}, "given": 1})
+    effect = run_trial(Trial("x", {"case": case}), {"x": Recorder()}, tmp_path)["cases"]["case"]["effect"]
+    assert effect["mean"] == pytest.approx(3.0 + 1.5 - 1)
 
 
 def test_every_claim_can_be_read_and_is_complete():
@@ -89,3 +111,8 @@ def test_a_wrong_claim_is_refused_by_name(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message) as error:
         read_claim(path)
     assert str(error.value).startswith("own.yaml")
+
+
+def test_an_unknown_claim_brings_the_most_similar_names():
+    with pytest.raises(ValueError, match="did you mean pooling"):
+        find_claim("poling")

@@ -6,18 +6,21 @@ import gzip
 import io
 import itertools
 import json
+import signal
 
 import pytest
+import yaml
 
 from hf_lecture_cli import app
 from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.lab.comparison import corpus as corpus_module
 from hf_lecture_models.lab.comparison import ladder
-from hf_lecture_models.lab.comparison.baselines import RECIPES, make_baselines
+from hf_lecture_models.lab.comparison.baselines import RECIPES, Baseline, make_baselines
 from hf_lecture_models.lab.comparison.corpus import read_corpus, split_lines
-from hf_lecture_models.lab.comparison.ladder import DEFAULTS, Request, run_ladder, train_tokenizer
+from hf_lecture_models.lab.comparison.ladder import DEFAULTS, Request, make_comparison, run_ladder, train_tokenizer
 from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe
-from tests.forked_python import ForkedPython
+from tests.forked_python import HF_LECTURE, ForkedPython
 from tests.printed_commands import run_printed
 
 pytest.importorskip("accelerate")
@@ -112,10 +115,52 @@ def test_the_split_is_the_stated_one(finished):
             assert better["sequence"] in corpus.test or worse["sequence"] in corpus.test
 
 
+def test_examples_are_of_known_words_where_the_test_text_has_any(tmp_path):
+    lines = [*("the cat saw the dog again" for _ in range(90)), *(f"a new word{n} is in line {n}" for n in range(10))]
+    (tmp_path / "train").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "test").write_text("an unknown word stands here\nthe dog saw the cat\n", encoding="utf-8")
+    comparison = make_comparison(Request(files=[str(tmp_path / "train")], test=[str(tmp_path / "test")]))
+    assert (comparison.prompt, comparison.pairs) == ("the dog saw ", [["the dog saw the cat", "the saw dog the cat"]])
+
+
 @pytest.fixture
 def no_fresh_process(monkeypatch):
     """Spare the seconds that a new process costs; the models of `finished` were used in one."""
     monkeypatch.setattr("hf_lecture_models.lab.comparison.run.reload_in_fresh_process", lambda *_: {})
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_fresh_process")
+def test_an_interrupted_comparison_continues(tmp_path, monkeypatch, capsys):
+    (tmp_path / "text").write_text("\n".join(sentences()), encoding="utf-8")
+    unigram, *_ = make_baselines()
+    fitted = []
+
+    def train(comparison, folder):
+        fitted.append(folder.name)
+        if fitted == ["first", "second"]:
+            raise KeyboardInterrupt
+        return unigram.train(comparison, folder)
+
+    baselines = [Baseline(name, name, train) for name in ("first", "second")]
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: baselines)
+    request = Request(files=[str(tmp_path / "text")])
+    with pytest.raises(KeyboardInterrupt):
+        run_ladder(request, tmp_path / "out")
+    assert "the same command goes on" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.unfinished", "text"]
+    with pytest.raises(FileExistsError, match="other texts or options"):
+        run_ladder(Request(files=request.files, seed=1), tmp_path / "out")
+    results = run_ladder(request, tmp_path / "out")
+    assert fitted == ["first", "second", "second"]
+    assert [row["name"] for row in results["models"]] == ["first", "second"]
+    assert "finished before: first" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "text"]
+    (tmp_path / "out" / "notes").write_text("mine", encoding="utf-8")
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: baselines[1:])
+    run_ladder(request, tmp_path / "out")
+    names = {"second", "notes", "results.json", "comparison.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
 
 
 @pytest.mark.slow
@@ -135,6 +180,18 @@ def test_killed_before_a_network_is_listed_as_finished_it_continues(finished, tm
             run_ladder(request, tmp_path / "out")
     assert [row["name"] for row in run_ladder(request, tmp_path / "out")["models"]] == ["rnn", "lstm"]
     assert not list(tmp_path.rglob("checkpoints"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_fresh_process")
+def test_a_short_time_means_few_steps(finished, tmp_path, monkeypatch):
+    place, _ = finished
+    monkeypatch.setattr(ladder, "make_baselines", lambda order: make_baselines()[:4])
+    run_ladder(Request(files=[str(place / "zoo.txt.gz")], minutes=0.001, tiny=True), tmp_path / "out")
+    short = json.loads((tmp_path / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
+    whole = json.loads((place / "out" / "rnn" / "training.json").read_text(encoding="utf-8"))
+    assert short["step"] == short["recipe"]["max_steps"] < whole["step"]
+    assert whole["recipe"]["epochs"] == whole["history"][-1]["epoch"]
 
 
 @pytest.fixture
@@ -207,6 +264,51 @@ def test_the_training_script_reads_the_tokenizer_of_the_card(kind):
     assert again.get_vocab() == tokenizer.get_vocab()
 
 
+def test_the_recipe_of_a_network_names_the_tokenizer_that_it_was_trained_with(finished):
+    folder = finished[0] / "out" / "lstm"
+    tokenizer = {"type": "word", "vocab_size": 10_000, "min_count": 1}
+    assert yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))["tokenizer"] == tokenizer
+    for name in ("lstm", "trigram"):
+        facts = json.loads((finished[0] / "out" / name / "facts.json").read_text(encoding="utf-8"))
+        assert facts["recipe"]["tokenizer"] == tokenizer
+
+
+def test_a_limit_of_lines_holds_for_each_file(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("\n".join(f"{name}{number}" for number in range(40)), encoding="utf-8")
+    corpus, remarks = read_corpus([str(tmp_path / "a"), str(tmp_path / "b")], max_lines=10)
+    assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == [
+        f"{name}{n}" for name in "ab" for n in range(10)
+    ]
+    assert remarks[0] == "only the first 10 lines of each file (--tiny)"
+    _, remarks = read_corpus([str(tmp_path / "a"), str(tmp_path / "b")], max_lines=40)
+    assert not any("only the first" in remark for remark in remarks)
+
+
+def test_text_beyond_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "MAX_BYTES", 1000)
+    (tmp_path / "long.txt").write_text("word " * 300, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"long\.txt goes beyond .* give a part"):
+        read_corpus([str(tmp_path / "long.txt")])
+    monkeypatch.undo()
+    monkeypatch.setattr(ladder, "MAX_TOKENS", 1000)
+    (tmp_path / "long.txt").write_text("\n".join(sentences()), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"long\.txt has 1,\d\d\d training tokens.* give a part"):
+        make_comparison(Request(files=[str(tmp_path / "long.txt")]))
+
+
+def test_text_without_white_space_is_not_read_as_words(tmp_path, capsys):
+    (tmp_path / "chinese.txt").write_text("天地玄黄，宇宙洪荒。日月盈昃。\n春花秋月何时了\n" * 20, encoding="utf-8")
+    comparison = make_comparison(Request(files=[str(tmp_path / "chinese.txt")]))
+    assert "hardly any white space" in capsys.readouterr().out
+    assert comparison.facts["tokenizer"] == {"type": "char", "vocab_size": 4000, "min_count": 2}
+    assert comparison.unit == "characters"
+    assert comparison.prompt == "春花秋"
+    assert comparison.pairs[0] == ["春花秋月何时了", "春花月秋何时了"]
+    (tmp_path / "german.txt").write_text("Der Schnee fällt leise .\nEs ist spät geworden .\n" * 20, encoding="utf-8")
+    assert make_comparison(Request(files=[str(tmp_path / "german.txt")])).unit == "words"
+
+
 def test_the_split_is_spread_and_copies_do_not_cross_it(tmp_path):
     lines = [f"line number {number} of a rather long text" for number in range(4000)]
     parts, _ = split_lines(lines, ["validation", "test"])
@@ -232,3 +334,26 @@ def test_given_parts_are_taken_as_they_are(tmp_path):
     corpus, remarks = read_corpus([str(tmp_path / "more")], test=names["test"])
     assert (len(corpus.train), len(corpus.validation), corpus.test) == (270, 30, ["f"])
     assert remarks == ["of every 10 blocks of 3 lines, one for validation"]
+
+
+@pytest.mark.cases(0, 1)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_in_a_network_loses_nothing(tmp_path, name, status):
+    (tmp_path / "zoo").write_text("\n".join(sentences()), encoding="utf-8")
+    command = [*HF_LECTURE, "ladder", "zoo", "--tiny"]
+    process = ForkedPython(*command, cwd=tmp_path)
+    for line in process.stderr:
+        if line.startswith("step "):
+            break
+    process.send_signal(signal.Signals[name])
+    _, err = process.communicate()
+    assert process.returncode == status
+    assert "Traceback" not in err
+    assert (tmp_path / "ladder.unfinished").is_dir()
+    done = ForkedPython(*command, cwd=tmp_path)
+    out, err = done.communicate()
+    assert done.returncode == 0, err[-3000:]
+    assert "finished before: Unigram" in out
+    assert "resuming from" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ladder", "zoo"]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, GPT2Config
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.generation.completion import complete
@@ -98,6 +98,15 @@ def test_a_continuation_stops_where_the_model_can_read_no_more():
     assert "no more" not in render_continuation(continue_text(loaded, text, Sampling(2)))
 
 
+def test_sampling_leaves_other_random_numbers_alone():
+    loaded = MODELS["trigram words"]()
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    continue_text(loaded, "the", Sampling(3, seed=1))
+    assert torch.equal(torch.rand(3), expected)
+
+
 @EVERY
 def test_ranking_accounts_for_every_bit(name):
     loaded = MODELS[name]()
@@ -132,6 +141,34 @@ def test_two_models_are_compared_word_by_word(name):
         assert [span.text.strip() for span in one.spans] == [*text.split(), ""]
         assert one.measures == evaluate_language_model(loaded.model, loaded.tokenizer, [text])
         assert sum(span.bits for span in one.spans) == pytest.approx(one.bits)
+
+
+def test_a_text_without_blanks_is_compared_where_both_tokenizers_cut():
+    models = [MODELS["recurrent characters"](), MODELS["self-attention bytes"]()]
+    for one in compare(models, "犬が走る"):
+        assert [span.text for span in one.spans] == ["犬", "が", "走", "る", ""]
+    models[0] = MODELS["trigram words"]()
+    for one in compare(models, "犬が走る"):
+        assert [span.text for span in one.spans] == ["犬が走る", ""]
+
+
+def test_a_closed_vocabulary_gives_probability_0_and_no_spans():
+    tokenizer = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    closed = LoadedModel("closed", trigram(tokenizer), tokenizer)
+    first, last = rank(closed, ["the zebra", "the cat"])
+    assert (first.text, first.possible, last.bits, last.possible) == ("the cat", True, math.inf, False)
+    scored = compare([closed, MODELS["trigram words"]()], "the zebra")
+    assert not scored[0].possible
+    assert [span.text for span in scored[1].spans] == ["the", " zebra", ""]
+    with pytest.raises(ValueError, match="zebra"):
+        continue_text(closed, "the zebra", Sampling())
+
+
+def test_a_tokenizer_without_a_beginning_of_text():
+    tokenizer = WordTokenizer.train(TEXTS, progress=False)
+    tokenizer.bos_token = None
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2)).eval()
+    assert len(next_tokens(LoadedModel("gpt2", model, tokenizer), "")) == 10
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,41 @@ def test_models_are_trained_once_and_the_page_takes_them(cache, capsys):
     assert "are trained" not in capsys.readouterr().err
 
 
+def test_another_version_or_recipe_is_trained_again(cache, trained, monkeypatch, tmp_path):
+    first = default_models(TWO)
+    assert trained == ["trigram", "words"]
+    monkeypatch.setattr(defaults, "__version__", "99.0")
+    default_models(TWO)
+    assert trained == ["trigram", "words"] * 2
+    changed = tmp_path / "training"
+    shutil.copytree(defaults.training_folder() / "recipes", changed / "recipes")
+    with (changed / "recipes" / "ngram.yaml").open("a", encoding="utf-8") as recipe:
+        recipe.write("# Another one.\n")
+    monkeypatch.undo()
+    monkeypatch.setattr(constants, "HF_HOME", str(cache.parents[1]))
+    monkeypatch.setattr(defaults, "training_folder", lambda: changed)
+    assert cached_folder(TWO[0]) != Path(first[0])
+    assert cached_folder(TWO[1]) == Path(first[1])
+
+
+def test_an_interrupted_run_leaves_whole_models_only_and_the_next_goes_on(cache, trained, monkeypatch):
+    whole = defaults._train
+
+    def train(model, folder):
+        whole(model, folder)
+        if model == TWO[1]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(defaults, "_train", train)
+    with pytest.raises(KeyboardInterrupt):
+        default_models(TWO)
+    assert cached_folder(TWO[0]).is_dir()
+    assert list(cached_folder(TWO[1]).parent.iterdir()) == []
+    monkeypatch.setattr(defaults, "_train", whole)
+    default_models(TWO)
+    assert trained == ["trigram", "words", "words"]
+
+
 def test_what_is_missing_is_said_before_training(cache, trained, monkeypatch):
     monkeypatch.setitem(defaults.PACKAGES, "no_such_module", "no-such-package")
     with pytest.raises(ImportError, match=r"needs no-such-package: pip install 'hf-lecture-models\[demo,train\]'"):

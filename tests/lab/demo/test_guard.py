@@ -72,9 +72,33 @@ def test_files_are_not_taken_in_and_requests_are_short():
     assert ask("/gradio_api/queue/join", "PUT", length=1)[0] == 403
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"data": [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}]}',
+        b'{"data": [{"path": "http://example.org/", "m\\u0065ta": {"_type": "gradio.FileData"}}]}',
+        b'{"data": [["the cat"]]}',
+        b'{"data": {"path": "x"}}',
+        b"{}",
+        b"[]",
+        b"no json",
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+def test_what_looks_like_a_file_is_not_followed(body):
+    assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 403
+
+
 def test_a_request_passes_unchanged():
     body = '{"data": ["the cät", 1.5, null, true], "fn_index": 0}'.encode()
     assert ask("/gradio_api/queue/join", "POST", length=len(body), body=body)[0] == 200
+
+
+def test_another_name_for_this_machine_is_refused():
+    assert ask("/", host="evil.example:7860")[0] == 403
+    assert ask("/", host="evil.example")[0] == 403
+    assert ask("/", host="evil.example", hosts=None)[0] == 200
 
 
 def test_errors_become_one_line(capsys):

@@ -7,9 +7,12 @@ import re
 
 import pytest
 
-from hf_lecture_models import predict
+from hf_lecture_models import WordTokenizer, predict
+from hf_lecture_models.lab.demo.answers import LoadedModel
 from hf_lecture_models.lab.demo.examples import GAP, is_known, known_text, known_words, text_with_gap
 from hf_lecture_models.lab.demo.heads import see_answer, see_classes, see_fillings, see_image_classes, see_tags
+from hf_lecture_models.lab.demo.images import MAX_PIXELS, decoded_image
+from hf_lecture_models.lab.demo.inside import see_neighbours
 from hf_lecture_models.lab.demo.page import tabs_for
 from hf_lecture_models.lab.demo.style import TAG_COLOURS
 from tests.lab.demo.small_models import MODELS, answerer, classifier, image_classifier, masked, tagger, trigram
@@ -60,6 +63,21 @@ def test_classes_are_those_of_predict():
     assert f"{expected['score']:.4g}" in see_classes(number, "a fine film", "")
     with pytest.raises(ValueError, match="nothing to classify"):
         see_classes(loaded, " \n", "")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "answer", "longest"),
+    [
+        (classifier(), lambda loaded, text: see_classes(loaded, text, ""), 16),
+        (tagger(), see_tags, 16),
+        (masked(), lambda loaded, text: see_fillings(loaded, f"{text} {GAP}"), 32),
+    ],
+    ids=["classes", "tags", "gaps"],
+)
+def test_a_text_that_is_too_long_is_refused_without_options_of_the_terminal(loaded, answer, longest):
+    answer(loaded, "cat")
+    with pytest.raises(ValueError, match=rf"the text has \d\d tokens, and .* reads {longest} at most: shorten it$"):
+        answer(loaded, "cat " * 40)
 
 
 def test_tags_are_those_of_predict_in_a_colour_of_their_kind():
@@ -120,9 +138,40 @@ def test_images_are_classified_as_by_predict():
     assert shown.count('src="data:image/png;base64,') == 1
 
 
+def test_what_is_not_an_image_is_refused(monkeypatch):
+    for text in ("/etc/passwd", "data:image/png;base64,AAAA", "http://localhost/", "data:,x", as_url(form="TIFF")[1]):
+        with pytest.raises(ValueError, match="cannot be read as an image"):
+            decoded_image(text)
+    for nothing in ("", None):
+        with pytest.raises(ValueError, match="no image yet"):
+            decoded_image(nothing)
+    monkeypatch.setattr("hf_lecture_models.lab.demo.images.MAX_PIXELS", 40 * 30 - 1)
+    with pytest.raises(ValueError, match="too large"):
+        decoded_image(as_url()[1])
+    assert MAX_PIXELS > 10**6
+
+
+def test_neighbours_are_shown_or_refused():
+    pytest.importorskip("matplotlib")
+    table, drawn = see_neighbours(masked(), "the ship the", 2)
+    assert table.count("<tr>") == 3  # the head, and each word once
+    assert "<img" in drawn
+    for text, number, message in ((" ", 2, "no words"), ("the", 21, "between 1 and 20"), ("zebra", 2, "zebra")):
+        with pytest.raises(ValueError, match=message):
+            see_neighbours(masked(), text, number)
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in ("vit", "captioner", "writer")])
 def test_examples_are_known_to_the_models(name):
     loaded = MODELS[name]()
     examples = [known_text([loaded]), " ".join(known_words([loaded], 3))]
     assert all(is_known(loaded.tokenizer, text) for text in examples), examples
     assert text_with_gap([loaded]).count(GAP) == 1
+
+
+def test_examples_are_known_to_all_models_or_else_to_the_first():
+    loaded = [trigram(), tagger()]
+    assert known_words(loaded) == ["saw"]
+    assert not is_known(loaded[1].tokenizer, known_text([loaded[0]]))
+    apart = LoadedModel("apart", None, WordTokenizer.from_words(["zebra"]))
+    assert known_words([loaded[0], apart]) == known_words([loaded[0]])

@@ -2,6 +2,7 @@
 """What the page shows of a model's inside, and what it refuses."""
 
 import base64
+import math
 import re
 
 import pytest
@@ -18,15 +19,20 @@ from hf_lecture_models.lab.demo.inside import (
     see_gradients,
     see_segmentation,
     see_smoothing,
+    see_strokes,
     see_surprisal,
+    see_translation,
 )
 from hf_lecture_models.lab.demo.page import build_page, load_models
+from hf_lecture_models.lab.demo.rendering import render_surprisal
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertModel
+from hf_lecture_models.models.graves import GravesConfig, GravesForSequencePrediction
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 from tests.lab.demo.small_models import captioner
 from tests.tasks.captioning.test_task import train, write_captions
+from tests.tasks.small_translator import MODELS, SOURCES, make_translator
 
 pytest.importorskip("matplotlib")
 TEXTS = [LECTURE_SENTENCE, *"\n".join(PAIRS.values()).splitlines()]
@@ -68,6 +74,18 @@ def test_pictures_are_those_of_the_fields():
         see_smoothing([TRIGRAM], "zebra")
 
 
+def test_sentences_beside_each_other():
+    models = [TRIGRAM, bert(LectureBertModel), bert()]
+    names, scored = see_surprisal(models, PAIRS[next(iter(PAIRS))])
+    assert names == ["tri<gram>", "BERT"], "the model without a head has no probability of a word"
+    document = render_surprisal(names, scored)
+    assert "tri&lt;gram&gt;" in document
+    assert document.count("<table") == 2
+    assert document.count("<b>") == 2, "each model finds one sentence the more probable"
+    assert math.isnan(scored[0][1].spans[-1].bits)
+    assert '<td class="number">–</td>' in document
+
+
 def test_what_is_refused():
     with pytest.raises(ValueError, match="no attention"):
         see_attention(TRIGRAM, LECTURE_SENTENCE, 0, 0, "", False)
@@ -83,6 +101,18 @@ def test_what_is_refused():
         see_surprisal([bert(LectureBertModel)], "the parcel")
     with pytest.raises(TypeError, match="missing"):
         see_segmentation(bert(), None)
+
+
+@pytest.mark.slow
+def test_a_translation_comes_with_its_alignment_where_there_is_one():
+    shown, picture = see_translation(LoadedModel("small", *make_translator("ours")), SOURCES[5], 2)
+    assert 'class="word"' in shown
+    assert "maison" in drawn(picture)
+    blind = make_translator("ours", model=MODELS["ours"] | {"attention_type": "none"})
+    _, told = see_translation(LoadedModel("blind", *blind), SOURCES[5], 1)
+    assert "gives no attention weights from target to source" in told
+    with pytest.raises(ValueError, match="is blank"):
+        see_translation(LoadedModel("blind", *blind), " ", 1)
 
 
 @pytest.mark.slow
@@ -102,3 +132,15 @@ def test_a_caption_comes_with_the_patches_of_its_words(tmp_path):
     gradio = pytest.importorskip("gradio")
     tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
     assert tabs == ["Caption"]
+
+
+def test_pen_strokes_are_drawn_on_a_page_without_tabs_for_texts(tmp_path):
+    GravesForSequencePrediction(GravesConfig(hidden_size=4)).save_pretrained(tmp_path)
+    (loaded,) = load_models([str(tmp_path)])
+    assert loaded.tokenizer is None
+    first, again, other = (see_strokes(loaded, 5, 1.0, seed) for seed in (0, 0, 1))
+    assert "<svg" in drawn(first)
+    assert first == again != other
+    gradio = pytest.importorskip("gradio")
+    tabs = [block.label for block in build_page([loaded]).blocks.values() if isinstance(block, gradio.Tab)]
+    assert tabs == ["Draw"]

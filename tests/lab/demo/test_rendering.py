@@ -3,6 +3,7 @@
 
 import math
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -15,6 +16,15 @@ from hf_lecture_models.lab.demo.rendering import (
     render_next_tokens,
     render_ranking,
 )
+from hf_lecture_models.lab.demo.style import CSS, STEPS, step
+
+
+def luminance(colour):
+    """Relative luminance of WCAG 2: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
 
 EVIL = "</span><script>alert(1)</script> <img src=x onerror='alert(2)'> \" ${alert(3)} {{value}} `x`"
 
@@ -102,3 +112,14 @@ def test_surprisal_decides_the_colour_and_unknown_words_are_marked():
     assert tail == ["a", "0.50", "b", "5.00", "␣", "1.00", "end", "40.00"]
     unknown = [attributes for _, attributes in reader.elements if attributes.get("class") == "unknown"]
     assert len(unknown) == 2  # the legend's, and b
+
+
+def test_colours_can_be_read_and_keep_their_order_in_grey():
+    light = [luminance(background) for background, _ in STEPS]
+    assert all(brighter > 1.25 * darker for brighter, darker in pairwise(light))
+    for background, ink in STEPS:
+        low, high = sorted([luminance(background), luminance(ink)])
+        assert (high + 0.05) / (low + 0.05) >= 4.5  # WCAG AA
+        assert f"background: {background}; color: {ink};" in CSS
+    assert step(math.inf) == len(STEPS) - 1
+    assert "http" not in CSS

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 import re
+from collections import Counter
 
 import pytest
 import torch
@@ -56,12 +59,37 @@ def test_every_slip_gets_its_own_hint(exercise):
 
 
 @BY_NAME
+def test_results_in_another_order_get_a_hint(exercise):
+    if len(exercise.results) > 1:
+        verdict = check(exercise, lambda *given: exercise.answer(*given)[::-1])
+        assert (verdict.is_right, verdict.hint.partition(" return ")[2]) == (False, ", ".join(exercise.results))
+
+
+@BY_NAME
 def test_inputs_follow_from_the_seed_and_fit_the_call(exercise):
     first, again, other = exercise.inputs(), exercise.inputs(0), exercise.inputs(1)
     names = list(inspect.signature(exercise.blank).parameters)
     assert [*map(list, first)] == [names] * len(first)
     assert exercise.call == f"{exercise.name}({', '.join(names)})"
     assert repr(first) == repr(again) != repr(other)
+
+
+@BY_NAME
+def test_the_blank_explains_every_input(exercise):
+    text = inspect.getdoc(exercise.blank)
+    assert exercise.slide in re.sub(r" and (?=Y)", ", ", text)
+    listed = text.partition("Args:")[2].partition("Returns:")[0]
+    explained = re.findall(r"^    ([\w, ]+): ", listed, re.MULTILINE)
+    assert ", ".join(explained) == ", ".join(inspect.signature(exercise.blank).parameters)
+
+
+def test_a_printed_file_is_python_that_the_linter_would_take():
+    names = list(EXERCISES)
+    for chosen in (names[:1], names):
+        tree = ast.parse(blank_file(chosen))
+        assert "hf-lecture exercise" in ast.get_docstring(tree)
+        assert [node.name for node in tree.body if isinstance(node, ast.FunctionDef)] == chosen
+        assert not blank_file(chosen).startswith("#")
 
 
 def test_the_blanks_of_a_printed_file_run_and_fail(tmp_path):
@@ -116,6 +144,52 @@ def test_a_wrong_result_is_described(function, problem):
     assert verdict.hint == ""
 
 
+def test_autograd_where_it_is_not_asked_for_is_explained():
+    def by_autograd(u, Y, W, *others):
+        W.clone().requires_grad_().sum().mul(2).backward()
+
+    assert "gradients are switched off here" in check(EXERCISES["backpropagation_through_time"], by_autograd).problem
+
+
+def test_the_first_wrong_input_is_named_with_the_largest_difference():
+    verdict = check(LSTM, changed(lambda h: h + 0.25 * torch.arange(h.numel()).view(h.shape)))
+    number, case = verdict.case
+    assert number == 2
+    assert torch.equal(case["W"], LSTM.inputs()[1]["W"])
+    assert verdict.problem.endswith("the largest difference is 0.25, at [0, 1]")
+
+
+def test_a_softmax_over_the_wrong_axis_has_its_hint_with_infinite_scores_too():
+    def attend(q, k, v, mask):
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+        return scores.softmax(-2) @ v
+
+    verdict = check(EXERCISES["attention"], attend)
+    assert verdict.case[0] == 1
+    assert verdict.hint.startswith("the softmax runs over the queries")
+
+
+def test_a_slip_is_named_though_another_input_fails():
+    """A hint needs the same results wherever there are any, and at the first wrong input."""
+    slip = LSTM.slips[0]
+
+    def fails_at(size):
+        def cell(u, h, c, W, b):
+            if h.shape[1] == size:
+                raise ValueError("not this one")
+            return slip.function(u, h, c, W, b)
+
+        return cell
+
+    assert check(LSTM, fails_at(4)).hint == slip.hint
+    assert check(LSTM, fails_at(1)).hint == ""
+
+    def another_at_the_end(u, h, c, W, b):
+        return (h, c) if len(h) == 4 else slip.function(u, h, c, W, b)
+
+    assert check(LSTM, another_at_the_end).hint == ""
+
+
 @pytest.mark.parametrize(
     ("found", "expected", "problem"),
     [
@@ -147,6 +221,21 @@ def test_differences_are_described(found, expected, problem):
     assert differences(found, expected, ("x",)) == problem
 
 
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ((1.0, 2), [1.0, 2.0]),
+        (torch.tensor(1.0), 1.0),
+        (("a", "b"), ["a", "b"]),
+        (Counter("a"), {"a": 1}),
+        (torch.tensor([4, 1]), [4, 1]),
+        (torch.tensor([1000.005]), torch.tensor([1000.0])),
+    ],
+)
+def test_results_of_other_kinds_that_mean_the_same_are_right(found, expected):
+    assert differences(found, expected, ("x",)) is None
+
+
 def test_hints_and_titles_are_all_different():
     hints = [slip.hint for exercise in EXERCISES.values() for slip in exercise.slips]
     assert len({*hints}) == len(hints) >= 36
@@ -157,3 +246,20 @@ def test_the_page_lists_the_exercises_in_their_order_with_their_slides():
     page = (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[?`(\w+)`.*? \| ([^|]*) \|", page, re.MULTILINE)
     assert rows == [(exercise.name, exercise.slide) for exercise in EXERCISES.values()]
+
+
+def test_three_exercises_run_without_autograd_even_if_it_was_switched_on():
+    """What they ask for is given to nobody by mistake: a plain call of `backward` fails with torch's error."""
+    for name in ("backpropagation_through_time", "layer_norm_gradient", "skip_gram_update"):
+        seen = []
+        check(EXERCISES[name], lambda *inputs, seen=seen: seen.append(torch.is_grad_enabled()))
+        assert seen
+        assert not any(seen)
+
+
+def test_beam_search_of_the_package_is_the_definition():
+    """Under other penalties too: the adapter calls transformers, whose search is not ours."""
+    exercise = EXERCISES["beam_search"]
+    for case, penalty in itertools.product(exercise.inputs(7)[1:3], (0.0, 0.5, 1.5)):
+        given = case | {"length_penalty": penalty}
+        assert exercise.answer(**given) == other_answers.beam_search(**given)

@@ -179,6 +179,15 @@ def test_measures_name_the_adaptation():
         evaluate_language_model(model, TOKENIZER, TEXTS, score=AdaptedScorer(CACHE))
 
 
+def test_a_text_that_cannot_be_encoded_is_no_part_of_the_stream():
+    closed = WordTokenizer.train(TEXTS[:2], unk_token=None, progress=False)
+    model = NGramForCausalLM.fit(TEXTS[:2], closed, order=2, smoothing="add_alpha", progress=False)
+    with_it = score_adapted(model, closed, [TEXTS[0], "zebra", TEXTS[1]], CACHE)[0]
+    without = score_adapted(model, closed, [TEXTS[0], TEXTS[1]], CACHE)[0]
+    assert with_it[1].log_prob == -np.inf
+    assert with_it[2].log_prob == without[1].log_prob
+
+
 def stupid_backoff():
     return NGramForCausalLM.fit(TEXTS, TOKENIZER, order=2, smoothing="stupid_backoff", progress=False)
 

@@ -8,11 +8,14 @@ import pytest
 
 from hf_lecture_models.lab.studies import blimp
 from hf_lecture_models.lab.studies.blimp import (
+    Paradigm,
     evaluate_blimp,
     load_blimp,
     measure_paradigm,
     read_blimp,
+    split_like_wikitext,
 )
+from hf_lecture_models.lab.studies.blimp_pictures import save_blimp_comparison, save_blimp_picture
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -71,6 +74,15 @@ def test_accuracies_by_hand(bigram, data, tmp_path):
     assert summary["fields"] == pytest.approx({"morphology": 2 / 3, "syntax_semantics": 0.75, "s": 0})
     assert json.loads((tmp_path / "out" / "blimp.json").read_text()) == results
     assert results["settings"]["text_form"] == "plain"
+
+
+def test_punctuation_set_apart_makes_words_known(bigram):
+    pairs = Paradigm("a", "f", "p", good=["the cat sleeps."], bad=["the cat sleep."])
+    plain, apart = measure_paradigm(*bigram, pairs), measure_paradigm(*bigram, pairs, text_form="wikitext")
+    assert (plain["ties"], plain["known_pairs"]) == (1, 0)
+    assert (apart["ties"], apart["known_pairs"], apart["accuracy"]) == (0, 1, 1.0)
+    assert split_like_wikitext("Who hasn't, the boys' ex-wives say?") == "Who hasn 't , the boys ' ex @-@ wives say ?"
+    assert split_like_wikitext("a 'b' 3.5") == "a 'b ' 3.5"
 
 
 def test_an_interrupted_run_goes_on(bigram, data, tmp_path, monkeypatch):
@@ -149,3 +161,13 @@ def test_the_real_data_have_67_paradigms(shared_data):
     assert (len(paradigms), len({p.name for p in paradigms}), len({p.phenomenon for p in paradigms})) == (67, 67, 12)
     assert {p.field for p in paradigms} == {"morphology", "semantics", "syntax", "syntax_semantics"}
     assert all(len(p.good) == len(p.bad) == 1000 for p in paradigms)
+
+
+def test_pictures(bigram, data, tmp_path):
+    results = evaluate_blimp(*bigram, read_blimp(data), tmp_path / "blimp.json")
+    save_blimp_picture(results, tmp_path / "one.svg", "bigram $")
+    save_blimp_comparison({"bigram": results["summary"], "other": results["summary"]}, tmp_path / "all.svg")
+    for name, words in (("one.svg", "bigram"), ("all.svg", "other")):
+        drawn = (tmp_path / name).read_text()
+        assert "<svg" in drawn
+        assert f"<!-- {words}" in drawn

@@ -85,6 +85,13 @@ def test_what_a_cache_holds_goes_in_and_out(tokens, cache):
     assert again.tolist() == cache.adapt(piece, after)[0].tolist()
 
 
+def test_what_the_model_excludes_the_cache_may_give():
+    tokens = Predictions(np.array([1, 2, 1]), np.array([-1.0, -np.inf, -np.inf]))
+    log_probs, _ = UnigramCache(0.5).adapt(tokens)
+    assert log_probs.tolist() == [-1.0, -np.inf, math.log(0.25)]
+    assert UnigramCache(0.0).adapt(tokens)[0].tolist() == tokens.log_probs.tolist()
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [

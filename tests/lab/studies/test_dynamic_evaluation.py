@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM, WordTokenizer
 from hf_lecture_models.lab.studies.adaptation import adapt_stream
-from hf_lecture_models.lab.studies.dynamic_evaluation import DynamicEvaluation, gradient_rms
+from hf_lecture_models.lab.studies.dynamic_evaluation import AdaptedCopy, DynamicEvaluation, gradient_rms
 
 TEXTS = ["the cat saw the dog", "a dog ran", "the cat ran"]
 TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
@@ -81,6 +81,15 @@ def test_each_rule_equals_its_formula(rule, decay):
     assert abs(plain - log_probs).max() > 0.01
 
 
+def test_weights_without_gradients_in_training_stay():
+    """Where R is 0 throughout, its mean is divided by all the same."""
+    zeros = {"table": torch.zeros(5, 5)}
+    options = DynamicEvaluation(0.0, 0.1, segment=4, gradient_rms=zeros)
+    table = np.random.default_rng(0).normal(size=(5, 5))
+    _, state = adapt_stream(Bigram(table), np.arange(23) % 5, np.ones(23, bool), options)
+    np.testing.assert_allclose(state.weights["table"].numpy(), table, atol=1e-6)
+
+
 def test_the_root_mean_square_of_gradients():
     """One batch of all pieces of a stream, in which each bigram counts as often as it occurs."""
     table = np.random.default_rng(0).normal(size=(len(TOKENIZER), len(TOKENIZER)))
@@ -104,6 +113,23 @@ def test_the_root_mean_square_of_gradients():
 def lstm(**options):
     set_seed(0)
     return RecurrentForCausalLM(RecurrentConfig(vocab_size=len(TOKENIZER), hidden_size=6, **options))
+
+
+def test_a_text_that_repeats_itself_gets_more_probable():
+    model = lstm(tie_word_embeddings=True)
+    ids = np.array(TOKENIZER(TEXTS[0]).input_ids * 20)
+    rms = gradient_rms(model, TOKENIZER, TEXTS, batches=4)
+    assert {name: tensor.shape for name, tensor in rms.items()} == {n: p.shape for n, p in model.named_parameters()}
+    by_rms = DynamicEvaluation(0.02, 0.01, segment=6, epsilon=0.1, gradient_rms=rms)
+    for options in (DynamicEvaluation(0.5, segment=6), by_rms):
+        adapted, _ = adapt_stream(model, ids, ids != TOKENIZER.bos_token_id, options)
+        plain, _ = adapt_stream(model, ids, ids != TOKENIZER.bos_token_id, ())
+        assert adapted[-30:].sum() > plain[-30:].sum() + 1
+
+
+def test_a_model_in_half_precision_learns_in_float32():
+    copied = AdaptedCopy(lstm().to(torch.bfloat16), DynamicEvaluation(0.1))
+    assert {parameter.dtype for parameter in copied.parameters.values()} == {torch.float32}
 
 
 def test_frozen_weights_stay():
@@ -150,3 +176,8 @@ def test_models_that_cannot_learn(make, options, message):
 def test_options_out_of_range(options, message):
     with pytest.raises(ValueError, match=message):
         DynamicEvaluation(**options)
+
+
+def test_no_training_text():
+    with pytest.raises(ValueError, match="fewer than two tokens"):
+        gradient_rms(lstm(), TOKENIZER, [])

@@ -34,6 +34,13 @@ def test_a_planted_secret_is_exposed_and_another_is_not(trained):
     assert other.bits < 3
 
 
+def test_the_text_may_go_on_after_the_secret():
+    texts = ["x 1 2 3", "x 1 2 3", "x 2 1"]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="maximum_likelihood", progress=False)
+    assert measure_exposure(model, tokenizer, "x", "1 2", ["1 2", "2 1"]).rank == 1
+
+
 def test_the_mean_over_all_candidates_is_that_of_chance(trained):
     """log2 N minus the mean of log2 1 ... log2 N, whatever the model: about log2 e for many candidates."""
     bits = [measure_exposure(*trained, "of b is", secret, CANDIDATES, 7).bits for secret in CANDIDATES[::10]]

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from transformers import GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from hf_lecture_models.lab.studies.filtering import (
@@ -42,6 +43,17 @@ def test_figures_are_those_of_the_evaluation(ngram, measure):
             assert math.isnan(value)
 
 
+def test_a_model_of_transformers(ngram):
+    tokenizer = ngram[1]
+    set_seed(0)
+    network = GPT2LMHeadModel(
+        GPT2Config(n_positions=16, n_embd=8, n_layer=1, n_head=2, vocab_size=len(tokenizer))
+    ).eval()
+    found = text_perplexities(network, tokenizer, [*OTHERS, None], batch_size=2)
+    assert found[3] == pytest.approx(evaluate_language_model(network, tokenizer, [OTHERS[3]])["perplexity"], rel=1e-5)
+    assert np.isnan(found).tolist() == [False, False, True, False, True, False, True]
+
+
 def test_probability_0_is_infinite_and_never_kept(closed):
     texts = ["the cat ran", "the zebra", "ran the", "cat the"]
     found = text_perplexities(*closed, texts)
@@ -69,6 +81,22 @@ def test_both_ways_keep_the_same_texts_in_their_order(ngram):
     assert kept == ["the cat ran", "the cat ran"]
     assert list(filter_texts(*ngram, iter(OTHERS), most=fraction_threshold(values, 0.5))) == kept
     assert list(filter_texts(*ngram, OTHERS, least=np.nanmax(values))) == [OTHERS[int(np.nanargmax(values))]]
+
+
+def test_a_stream_is_filtered_as_it_comes(ngram):
+    def endless():
+        while True:
+            yield "the cat ran"
+
+    assert next(filter_texts(*ngram, endless(), most=1e9)) == "the cat ran"
+
+
+def test_an_iterable_data_set(ngram):
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": [*OTHERS, None], "n": list(range(7))}).to_iterable_dataset()
+    kept = rows.filter(lambda texts: text_perplexities(*ngram, texts) < 5, input_columns="text", batched=True)
+    values = text_perplexities(*ngram, OTHERS)
+    assert [row["n"] for row in kept] == np.flatnonzero(values < 5).tolist() != []
 
 
 def test_bad_arguments(ngram):

@@ -88,6 +88,23 @@ def test_a_networks_bound_is_below_its_sum_and_meets_it():
     assert draws[0][4].log_prob != draws[1][4].log_prob
 
 
+def test_measures_name_the_sum():
+    model = ngram(3)
+    best = evaluate_language_model(model, TOKENIZER, TEXTS[:5])
+    summed = evaluate_language_model(model, TOKENIZER, TEXTS[:5], score=MarginalScorer())
+    assert "segmentations" not in best
+    assert summed["segmentations"] == EXACT
+    assert summed["bits_per_byte"] < best["bits_per_byte"]
+    assert summed["perplexity_without_unk"] == summed["perplexity"] < best["perplexity"]
+    assert (summed["tokens"], summed["bytes"]) == (best["tokens"], best["bytes"])
+    unknown = evaluate_language_model(model, TOKENIZER, TEXTS, score=MarginalScorer())
+    assert unknown["unknown"] == 1
+    assert np.isnan(unknown["perplexity_without_unk"])
+    assert evaluate_language_model(network("recurrent"), TOKENIZER, TEXTS, score=MarginalScorer())[
+        "segmentations"
+    ].endswith("lower bound")
+
+
 def test_what_cannot_be_summed():
     model = ngram(2)
     with pytest.raises(TypeError, match="pieces of a UnigramTokenizer, not WordTokenizer"):

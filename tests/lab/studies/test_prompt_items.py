@@ -11,6 +11,7 @@ import typer
 import hf_lecture_cli
 from hf_lecture_models.lab.studies.prompt_items import PromptData, read_prompt_data, with_shots
 from hf_lecture_models.lab.studies.prompt_templates import TASKS, PromptTemplate, load_template
+from hf_lecture_models.lab.studies.prompting import PromptItem
 
 TWO = {"prompt": "{animal:open} is", "answers": ["{first}", "{second}"]}
 ROW = {"animal": "A mouse", "first": "small", "second": "large", "label": 0}
@@ -125,6 +126,13 @@ def test_answers_of_a_list(tmp_path):
         read_prompt_data(PromptTemplate(**lists), write(tmp_path / "d.jsonl", [{"q": "a", "choices": "a", "label": 0}]))
 
 
+@pytest.mark.parametrize("text", ["{}\n{}\n", "\ufeff{}\r\n\r\n{}\r\n"], ids=["plain", "mark, other ends, blank line"])
+def test_a_csv_file_with_blank_lines_a_mark_and_other_ends(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text.format("animal,first,second,label", "A mouse,small,large,0").encode())
+    [item] = read_prompt_data(template(), [str(tmp_path / "a.csv")]).scored
+    assert (item.prompt, item.answers, item.label) == ("A mouse is", ("small", "large"), 0)
+
+
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_a_file_without_rows(tmp_path, content):
     for name in ("a.csv", "a.jsonl"):
@@ -154,6 +162,14 @@ def test_examples_come_from_rows_that_are_not_scored(tmp_path):
     assert [item.prompt for item in with_shots(moved, own, 4)] == [item.prompt for item in found]
 
 
+def test_without_a_group_rows_of_equal_text_belong_together(tmp_path):
+    files = write(tmp_path / "a.jsonl", rows(3))
+    data = read_prompt_data(template(), files, write(tmp_path / "b.jsonl", rows(2)))
+    assert [item.prompt.split("\n\n")[-1] for item in with_shots(data, template(), 1)] == ["Animal 2 is"]
+    with pytest.raises(ValueError, match="all rows to score are among those that shots are drawn from"):
+        with_shots(read_prompt_data(template(), files, files), template(), 1)
+
+
 def test_the_first_rows_are_kept_for_examples(tmp_path):
     files = write(tmp_path / "a.jsonl", rows(5))
     own = template(first_for_shots=2)
@@ -166,6 +182,18 @@ def test_the_first_rows_are_kept_for_examples(tmp_path):
         read_prompt_data(template(first_for_shots=5), files)
     with pytest.raises(ValueError, match="there are no rows that 1 shots could be drawn from"):
         with_shots(PromptData(data.scored, []), own, 1)
+
+
+def test_files_of_ones_own_bring_no_examples_of_the_template(tmp_path):
+    own = template(scored=["nowhere.jsonl"], shots=["nowhere.jsonl"])
+    assert read_prompt_data(own, write(tmp_path / "a.jsonl", rows(2))).pool == []
+
+
+def test_the_text_form_changes_prompts_examples_and_answers():
+    pool = [PromptItem("x", ("a", "b"), 1, "pool")]
+    data = PromptData([PromptItem("y", ("c", "d"), 0, "own")], pool)
+    [item] = with_shots(data, template(between_shots="; "), 1, text_form=str.upper)
+    assert (item.prompt, item.answers) == ("X B; Y", ("C", "D"))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from hf_lecture_models import BpeTokenizer, NGramForCausalLM, WordTokenizer
-from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.evaluation.scoring import ContextLimit, score_rows, score_texts
 from hf_lecture_models.lab.studies.prompting import (
     SCORES,
     AnswerScore,
@@ -82,6 +82,19 @@ def test_an_answer_has_the_probability_that_it_adds_to_its_prompt(name, tokenize
     assert score_answers(model, tokenizer, QUESTIONS[:1], batch_size=9)[0].log_prob == pytest.approx(found[0].log_prob)
 
 
+def test_a_stock_tokenizer_puts_nothing_in_front_except_of_the_empty_prompt():
+    tokenizer = stock_tokenizer()
+    model = stock_model(tokenizer)
+    [score, empty] = score_answers(model, tokenizer, [("the cat", "sat"), ("", "sat")])
+    for found, before in ((score, tokenizer("the cat").input_ids), (empty, [tokenizer.eos_token_id])):
+        after = tokenizer(" sat").input_ids
+        assert found.tokens == len(after)
+        with torch.no_grad():
+            log_probs = model(torch.tensor([before + after])).logits[0].log_softmax(-1)
+        expected = sum(log_probs[len(before) - 1 + place, token].item() for place, token in enumerate(after))
+        assert found.log_prob == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_token_across_the_border_belongs_to_the_side_that_its_number_says():
     """The prompt "the ca" has more tokens by itself than it fills of "the cat sat on the mat"."""
     tokenizer = stock_tokenizer()
@@ -89,6 +102,15 @@ def test_a_token_across_the_border_belongs_to_the_side_that_its_number_says():
     assert whole[: len(before)] != before
     [score] = score_answers(stock_model(tokenizer), tokenizer, [("the ca", "t sat on the mat")], separator="")
     assert score.tokens == len(whole) - len(before)
+
+
+def test_blanks_at_the_end_of_a_prompt_are_the_answers():
+    tokenizer = stock_tokenizer()
+    model = stock_model(tokenizer)
+    plain, blank = (
+        score_answers(model, tokenizer, [(p, a)], s)[0] for p, a, s in (("a", "dog", " "), ("a ", "dog", ""))
+    )
+    assert plain == blank
 
 
 def test_scores_by_hand():
@@ -183,6 +205,37 @@ def test_an_answer_that_is_longer_than_the_model_reads_is_scored_in_windows():
     assert score.cut
     assert score.tokens > 8
     assert score.log_prob == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["recurrent", "ngram"])
+def test_a_model_without_a_limit_reads_every_prompt(name):
+    model = ngram(4) if name == "ngram" else network(name, WORDS, num_hidden_layers=1)
+    long = "the cat sat on the mat . " * 400
+    [score] = score_answers(model, WORDS, [(long, "one bird")])
+    whole, before = score_texts(model, WORDS, [f"{long} one bird", long], probability="prefix")
+    assert not score.cut
+    assert score.log_prob == pytest.approx(whole.log_prob - before.log_prob, abs=1e-2)
+
+
+def test_what_is_not_wanted_is_not_taken_from_a_row_that_has_not_scored_it():
+    """The row before in order shares a beginning, but wants less of it."""
+    model = network("gpt1", WORDS)
+    rows = [np.array([WORDS.bos_token_id, 5, 6, 7, 8]), np.array([WORDS.bos_token_id, 5, 6, 9])]
+    limit = ContextLimit.of(model)
+    with torch.no_grad():
+        whole = score_rows(model, rows, limit, 4, False)
+        for wanted in ([4, 1], [1, 4], [3, 3], [2, 3]):
+            found = score_rows(model, rows, limit, 4, False, wanted)
+            for one, other, first in zip(found, whole, wanted, strict=True):
+                np.testing.assert_allclose(one[first - 1 :], other[first - 1 :], atol=1e-6)
+
+
+def test_a_prompt_that_is_anothers_answer_counts_only_its_own_answer():
+    """The second row takes its beginning from the first, whose answer it is."""
+    questions = [("the cat", "sat on"), ("the cat sat on", "the mat")]
+    model = ngram()
+    together, single = score_answers(model, WORDS, questions), [score_answers(model, WORDS, [q])[0] for q in questions]
+    assert together == single
 
 
 def test_what_is_refused():

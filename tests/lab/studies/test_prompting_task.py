@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models import BpeTokenizer, NGramForCausalLM, WordTokenizer
 from hf_lecture_models.lab.studies import prompting_task as prompting
 from hf_lecture_models.lab.studies.prompting import SCORES, PromptItem
 from hf_lecture_models.lab.studies.prompting_task import ITEMS, RESULTS, PromptingRecipe, evaluate_prompting
@@ -80,6 +80,15 @@ def test_results_are_written_whole_or_not_at_all(trigram, fields, tmp_path, monk
         evaluate_prompting(trigram, WORDS, PromptingRecipe(**fields, output_dir=str(tmp_path / "file")))
 
 
+def test_minus_infinity_is_null_in_files(fields, tmp_path):
+    options = {"order": 3, "smoothing": "maximum_likelihood", "progress": False}
+    model = NGramForCausalLM.fit(TEXTS, WORDS, **options)
+    results = evaluate_prompting(model, WORDS, PromptingRecipe(**fields, output_dir=str(tmp_path / "out")))
+    first = json.loads((tmp_path / "out" / ITEMS).read_text().splitlines()[0])
+    assert first["sum"][1] is None
+    assert results["rows"][0]["scores"]["sum"]["accuracy"] == 0.75
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -96,6 +105,18 @@ def test_recipes_that_are_refused(fields, message):
         PromptingRecipe(**fields)
 
 
+def test_a_line_ends_at_a_newline():
+    """A bigram of bytes that has read lines."""
+    tokenizer = BpeTokenizer.train(["x"], merges=0, form="bytes", progress=False)
+    texts = ["so: yes\nso: yes\nso: yes\n"]
+    model = NGramForCausalLM.fit(texts, tokenizer, order=5, smoothing="maximum_likelihood", progress=False)
+    items = [PromptItem("so:", ("yes", "no"), 0), PromptItem("so: y", ("es", "oo"), 0)]
+    assert write_answers(model, tokenizer, items) == [" yes", "es"]
+    # Eight tokens, which is four more than its answers, and no end.
+    assert write_answers(model, tokenizer, [PromptItem("s", ("o: y",), 0)], separator="") == ["o: yes"]
+    assert write_answers(model, tokenizer, [PromptItem("s", ("o",), 0)], separator="") == [None]
+
+
 def test_written_answers_do_not_depend_on_the_batch():
     model = small_model("gpt1", WORDS, max_position_embeddings=12).eval()
     long = " ".join(["a mouse is small ."] * 9)
@@ -107,6 +128,12 @@ def test_written_answers_do_not_depend_on_the_batch():
     items = items[:4]
     assert measure_written(items, ["Small", "small.", None, " SMALL  . "])["exact_match"] == 0.75
     assert measure_written(items, ["Small", "small.", None, " SMALL  . "])["unfinished"] == 1
+
+
+def test_after_an_impossible_prompt_nothing_is_written():
+    closed = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, closed, order=2, smoothing="add_alpha", progress=False)
+    assert write_answers(model, closed, [PromptItem("a zebra", ("is", "small"), 0)]) == [""]
 
 
 def test_the_script(trigram, fields, tmp_path, capsys):

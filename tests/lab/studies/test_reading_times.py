@@ -9,8 +9,10 @@ import pytest
 
 from benchmarks import reading_times
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.lab.studies.reading_time_pictures import save_reading_times
 from hf_lecture_models.lab.studies.reading_times import (
     Gain,
+    ReadWord,
     folds_of,
     held_out_log_densities,
     measure_gain,
@@ -121,3 +123,32 @@ def test_the_benchmark_sums_parts_and_compares_bare_words(tmp_path):
     )
     assert sentences.forms == [["ann"], ["didn't"], ["sleep"], ["why"], ["slept"]]
     assert sentences.begins_text.tolist() == [True, False, False, True, True]
+
+
+def test_a_surprisal_that_counts_parts_gains_nothing():
+    random = np.random.default_rng(5)
+    forms = [
+        " ".join(["ab" * int(random.integers(1, 5)) for _ in range(number)])
+        for number in random.integers(1, 4, size=80)
+    ]
+    words = [ReadWord("1", "word", 300 + 20 * len(form) + 9 * random.normal()) for form in forms]
+    stories = reading_times.Stories(words, forms)
+    parts = np.array([len(form.split()) for form in forms])
+    gain = reading_times.gain_of(stories, stories.places(), random.normal(size=80), 7.0 * parts)
+    assert gain.mean == pytest.approx(0, abs=1e-9)
+
+
+def test_the_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [
+        {"title": t, "family": f, "perplexity": p, "gain": 0.003, "error": 0.001}
+        for t, f, p in (("bigram", "n-grams", 300.0), ("trigram", "n-grams", 200.0), ("LSTM", "LSTM", 100.0))
+    ]
+    save_reading_times(rows, tmp_path / "gain.svg", "Natural Stories")
+    picture = (tmp_path / "gain.svg").read_text(encoding="utf-8")
+    for text in ("Do better language models predict people better?", "bigram", "LSTM", "Natural Stories"):
+        assert f"<!-- {text} -->" in picture
+    with pytest.raises(ValueError, match="LSTM has a perplexity, gain or error that is not finite"):
+        save_reading_times([rows[2] | {"perplexity": math.inf}], tmp_path / "none.svg", "")
+    with pytest.raises(ValueError, match="no models to draw"):
+        save_reading_times([], tmp_path / "none.svg", "")

@@ -13,6 +13,7 @@ from hf_lecture_models.lab.studies.rescoring import (
     Hypothesis,
     Rescoring,
     best_of,
+    parse_hypothesis,
     tune_weight,
     word_error_rates,
     word_errors,
@@ -126,3 +127,25 @@ def test_rates_by_hand():
     longer = [*groups, [Hypothesis("x", 0.0, -3.0), Hypothesis("y", -3.0, -1.0)]]
     assert tune_weight(longer, [*references, "x"]).weight == pytest.approx((1 / 4 + 3 / 2) / 2)
     assert tune_weight([[Hypothesis("a", 0.0, 0.0)]], ["a"]).weight == 1.0
+
+
+def test_references_must_fit():
+    groups = [[Hypothesis("a", 0.0, 0.0)]]
+    with pytest.raises(ValueError, match="2 references for 1 groups"):
+        tune_weight(groups, ["a", "b"])
+    with pytest.raises(ValueError, match="no word"):
+        word_error_rates(groups, [""], Rescoring(1.0))
+
+
+def test_lines():
+    assert parse_hypothesis("-1e3\ta\tb") == (-1000.0, "a\tb")
+    assert parse_hypothesis("-inf\t") == (-math.inf, "")
+    for line, message in [
+        ("-1 the cat", "no tab"),
+        ("nan\ta", "'nan' is no number below infinity"),
+        ("inf\ta", "'inf' is no number"),
+        ("a\tb", "'a' is no number"),
+        ("\tb", "'' is no number"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            parse_hypothesis(line)

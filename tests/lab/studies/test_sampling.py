@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 import torch
-from transformers import set_seed
+from transformers import GPT2Config, GPT2LMHeadModel, set_seed
 
 from hf_lecture_models import (
     FeedForwardConfig,
@@ -111,7 +111,27 @@ def test_seeds(make):
     assert not {"<s>", "</s>", "<pad>"} & {word for text in texts for word in text.split()}
 
 
+def test_windows_of_a_transformer_end_texts():
+    model = network(GPT2LMHeadModel, GPT2Config, n_embd=8, n_layer=1, n_head=2, n_positions=6)
+    texts = sample_texts(model, TOKENIZER, tokens=200, rows=16)
+    assert max(len(text.split()) for text in texts) == 5
+
+
+def test_what_is_never_drawn_has_no_share():
+    drawn = draw_tokens(torch.zeros(4000, 4), [0, 2], torch.Generator().manual_seed(0))
+    counts = torch.bincount(drawn, minlength=4).tolist()
+    assert counts[0] == counts[2] == 0
+    assert abs(counts[1] - 2000) < 5 * np.sqrt(1000)
+
+
 @pytest.mark.parametrize("number", ["tokens", "rows", "longest"])
 def test_numbers_that_are_not_positive(number):
     with pytest.raises(ValueError, match=f"{number} is 0; it must be at least 1"):
         sample_texts(bigram(), TOKENIZER, **{"tokens": 10, number: 0})
+
+
+def test_a_tokenizer_without_an_end():
+    endless = WordTokenizer.train(TEXTS, progress=False)
+    endless.eos_token = None
+    with pytest.raises(ValueError, match="no eos_token, so no text can end"):
+        sample_texts(bigram(), endless, tokens=10)

@@ -1,12 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pairs of stereotyping sentences: scores by hand and by another program, frequencies, damaged tables."""
 
+import csv
 from difflib import SequenceMatcher
 
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM, BertModel
+from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.lab.studies.stereotypes import (
@@ -103,6 +104,23 @@ def test_masked_words_give_the_score_of_the_paper():
     assert prefer_stereotypes(model, tokenizer, pairs, batch_size=2).shared.tolist() == expected
 
 
+def test_a_causal_model_of_transformers(bigram):
+    tokenizer = bigram[1]
+    sizes = {"n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **sizes, **ids))
+    assert evaluate_stereotypes(model, tokenizer, PAIRS)["shared"]["all"]["pairs"] == len(PAIRS)
+
+
+def test_a_closed_vocabulary_ranks_impossible_sentences_last():
+    tokenizer = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    model = NGramForCausalLM.fit(TEXTS, tokenizer, order=2, smoothing="maximum_likelihood", progress=False)
+    pairs = [SentencePair("zebras sleep .", "cats sleep .", "stereo", "zoo"), PAIRS[2]]
+    found = prefer_stereotypes(model, tokenizer, pairs)
+    assert found.whole.tolist() == found.shared.tolist() == [0.0, 0.5]
+    assert prefer_frequent_words(tokenizer, TEXTS, pairs).whole.tolist() == [0.0, 0.5]
+
+
 def test_what_cannot_be_compared_is_refused(bigram):
     model, tokenizer = bigram
     encoder = BertModel(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
@@ -146,6 +164,17 @@ def test_damaged_tables_are_named(tmp_path, table, message):
     path.write_text(table, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_crows_pairs(path)
+
+
+def test_a_quote_that_no_line_ends_is_named(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(f"{HEAD}\n{ROW.replace('cats', chr(34) + 'x' * 140)}", encoding="utf-8")
+    limit = csv.field_size_limit(100)  # a setting of the whole process, which other readers raise
+    try:
+        with pytest.raises(ValueError, match="line 2: field larger than field limit"):
+            read_crows_pairs(path)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def test_the_real_data_have_nine_types(shared_data):

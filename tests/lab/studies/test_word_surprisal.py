@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import CTRLTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from hf_lecture_models.evaluation.encoding import token_ends
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
-from hf_lecture_models.evaluation.surprisal import TokenSpan, score_spans
+from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan, score_spans
 from hf_lecture_models.lab.studies.word_surprisal import word_surprisals
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
@@ -105,6 +105,27 @@ def test_the_blank_in_front_belongs_to_the_word(trim_offsets):
     np.testing.assert_allclose([word.bits for word in words], expected, rtol=1e-5)
 
 
+def test_a_token_of_two_words_counts_for_the_last():
+    spans = [TokenSpan("so b", 3.0, 4), TokenSpan("e it", 2.0, 8), TokenSpan("", 0.5)]
+    words = word_surprisals(ScoredText("so be it", spans, {}))
+    assert [(word.word, word.tokens) for word in words] == [("so", 0), ("be", 1), ("it", 1), ("", 1)]
+    assert math.isnan(words[0].bits)
+    assert [word.bits for word in words[1:]] == [3.0, 2.0, 0.5]
+
+
+def test_probability_zero_is_infinite():
+    tokenizer = WordTokenizer.from_words(["the", "cat"], unk_token=None)
+    model = NGramForCausalLM.fit(["the cat"], tokenizer, order=2, smoothing="maximum_likelihood", progress=False)
+    certain, unseen, closed = map(word_surprisals, score_spans(model, tokenizer, ["the cat", "cat", "the zebra"]))
+    assert [str(word.bits) for word in certain] == ["0.0", "0.0", "0.0"], "not -0.0"
+    assert unseen[0].bits == math.inf
+    assert [(word.word, str(word.bits), word.unknown) for word in closed] == [
+        ("the", "nan", False),
+        ("zebra", "inf", True),
+        ("", "nan", False),
+    ]
+
+
 def test_windows_and_streams_are_those_of_score():
     tokenizer = gpt2_tokenizer(True)
     model = gpt2(len(tokenizer), positions=8)
@@ -117,3 +138,11 @@ def test_windows_and_streams_are_those_of_score():
             assert math.fsum(bits) == pytest.approx(-one.log_prob / math.log(2), rel=1e-12)
     alone, streamed = (score_spans(model, tokenizer, texts, stream)[1].bits for stream in (False, True))
     assert alone != pytest.approx(streamed, abs=1e-9), "the stream has a context"
+
+
+def test_a_tokenizer_without_offsets_is_named(tmp_path):
+    (tmp_path / "vocab.json").write_text('{"the</w>": 0, "<unk>": 1}')
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    tokenizer = CTRLTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"), eos_token="<unk>")
+    with pytest.raises(ValueError, match="CTRLTokenizer does not say where its tokens stand"):
+        score_spans(gpt2(2), tokenizer, ["the"])

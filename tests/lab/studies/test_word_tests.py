@@ -68,6 +68,22 @@ def test_gensim_finds_the_same(model: Any, tmp_path: Path) -> None:
     assert [answer.similarity for answer in answers] == pytest.approx([cosine for _, cosine in expected], abs=1e-6)
 
 
+def test_sections_and_nothing_known(model: Any) -> None:
+    sections = {"a": [("w1", "w2", "w3", "w4")], "b": [("w1", "zebra", "w2", "w3"), ("<s>", "w1", "w2", "w3")]}
+    results = word_analogies(model, TOKENIZER, sections)
+    assert (results["a"].asked, results["b"].asked, results["b"].unknown, results["total"].asked) == (1, 0, 2, 1)
+    assert results["b"].accuracy != results["b"].accuracy
+    assert word_similarity(model, TOKENIZER, [("zebra", "w1", 1.0)]).spearman != 0
+
+
+def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path: Path) -> None:
+    pairs, questions = tmp_path / "pairs.tsv", tmp_path / "questions.txt"
+    pairs.write_text("\ufeffcat\tdog\t7.5\n", encoding="utf-8")
+    assert read_word_pairs(pairs) == [("cat", "dog", 7.5)]
+    questions.write_text("\ufeff: capitals\nParis France Rome Italy\n", encoding="utf-8")
+    assert read_analogies(questions) == {"capitals": [("Paris", "France", "Rome", "Italy")]}
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("word1\tword2\tscore\na\tb\t1\na b 2\n")
     with pytest.raises(ValueError, match="line 3: .* is not two words and a number"):

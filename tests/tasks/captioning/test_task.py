@@ -14,20 +14,27 @@ import pytest
 import torch
 from PIL import Image
 from torch.testing import assert_close
-from transformers import pipeline
+from transformers import AutoProcessor, pipeline
 from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models import (
     LectureViTConfig,
     LectureViTForImageClassification,
+    WordTokenizer,
+    hub,
     load_model,
+    predict,
 )
 from hf_lecture_models.base.grayscale_images import GrayscaleImageProcessor
+from hf_lecture_models.base.image_texts import ImageTextProcessor
+from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import Caption, caption_log_probs, on_patches, patch_attention
-from hf_lecture_models.tasks.captioning.task import ImageCaptioning, chance_of_matches
+from hf_lecture_models.tasks.captioning.task import ImageCaptioning, attention_on_half, chance_of_matches
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.core.task import recipe_of
+from hf_lecture_models.tasks.images.pixels import Normalization
+from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
 SHAPE = {"model_type": "lecture_image_captioning", "image_size": 8, "patch_size": 2, "num_channels": 1}
 SHAPE |= {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
@@ -129,6 +136,47 @@ def test_bleu_of_short_captions_is_left_out(
     assert found.get("bleu") == (None if bleu is None else pytest.approx(bleu))
 
 
+def test_each_token_of_a_caption_is_an_item() -> None:
+    """An empty place is left out; one image that counts nothing stays where all places are empty."""
+    pixels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)
+    collate = CaptionCollator(pixels, [[5, 6, 2], [7, 2], [2]], Normalization(GrayscaleImageProcessor()))
+    batch = collate(np.array([1, 0, -1]))
+    assert batch.num_items == 5
+    assert batch.inputs["labels"].tolist() == [[7, 2, -100], [5, 6, 2]]
+    assert_close(batch.inputs["pixel_values"].flatten(), torch.tensor([1 / 127.5 - 1, -1.0]))
+    empty = collate(np.array([-1, -1]))
+    assert (empty.num_items, empty.inputs["labels"].tolist(), len(empty.inputs["pixel_values"])) == (0, [[-100]], 1)
+
+
+def test_a_resumed_run_knows_both_parts_of_its_processor() -> None:
+    words = [WordTokenizer.train([text], progress=False) for text in ("a dark shoe", "a light shoe")]
+    images = [GrayscaleImageProcessor(size={"height": side, "width": side}) for side in (4, 8)]
+    both = {fingerprint_tokenizer(ImageTextProcessor(one, other)) for one in images for other in words}
+    assert len(both) == 4
+
+
+@pytest.mark.slow
+@torch.no_grad()
+def test_attention_on_the_named_half(trained: Path) -> None:
+    """By hand, for one image: the position before the last word, [CLS] left out, the mean over layers and heads."""
+    model, processor = load_model(str(trained / "model"))
+    image = torch.randn(1, 1, 8, 8)
+    for half, columns in (("left", slice(0, 2)), ("right", slice(2, 4))):
+        text = f"a dark zero with more ink on the {half}"
+        (ids,) = processor.tokenizer([text])["input_ids"]
+        read = torch.tensor([[model.config.decoder_start_token_id, *ids[:-1]]])
+        model.set_attn_implementation("eager")
+        shown = model(image, decoder_input_ids=read, output_attentions=True).cross_attentions
+        model.set_attn_implementation("sdpa")
+        place = len(text.split()) - 1
+        masses = []
+        for weights in torch.cat(shown)[:, :, place, 1:].flatten(0, 1):
+            grid = weights.reshape(4, 4) / weights.sum()
+            masses.append(grid[:, columns].sum())
+        found = attention_on_half(model, processor.tokenizer, image, [ids], [text])
+        assert found == pytest.approx(torch.stack(masses).mean().item(), abs=1e-6)
+
+
 @pytest.mark.slow
 @torch.no_grad()
 def test_given_captions_in_a_batch_are_those_alone(trained: Path) -> None:
@@ -163,6 +211,47 @@ def test_an_encoder_that_was_trained_before(tmp_path: Path) -> None:
             assert torch.equal(ours[name], tensor), name
     with pytest.raises(ValueError, match="model.hidden_size is 16, but 8 in"):
         train(tmp_path / "other", *options, hidden_size=16)
+
+
+@pytest.mark.slow
+def test_the_folder_is_used_by_everyone(trained: Path, tmp_path: Path) -> None:
+    """`predict`, the pipeline, `AutoProcessor`, an exported folder and the commands give the same caption."""
+    folder, image = str(trained / "model"), str(trained / "image.png")
+    model, processor = load_model(folder)
+    ((one,),) = predict(model, processor, [image])
+    several = predict(model, processor, [image], top_k=2)[0]
+    assert several[0]["label"] == one["label"]
+    assert 0 <= one["score"] <= 1
+    assert pipeline("image-captioning", model=folder)(image)["generated_text"] == one["label"]
+    pixels = AutoProcessor.from_pretrained(folder)(images=[Image.open(image)], return_tensors="pt")
+    assert processor.batch_decode(model.generate(**pixels), skip_special_tokens=True) == [one["label"]]
+    hub.export(model, processor, tmp_path / "exported")
+    assert pipeline("image-captioning", model=str(tmp_path / "exported"))(image)["generated_text"] == one["label"]
+    runner = CliRunner()
+    (tmp_path / "names.txt").write_text(f"{image}\n", encoding="utf-8")
+    for given in (str(tmp_path / "names.txt"), image):
+        shown = runner.invoke(app, ["predict", folder, given])
+        assert shown.exit_code == 0, shown.output
+        assert shown.output.rstrip("\n") == f"{one['label']}\t{one['score']:.4f}\t{image}"
+
+
+@pytest.mark.slow
+def test_predictions_are_written(trained: Path, tmp_path: Path) -> None:
+    photos = write_captions(tmp_path / "photos", [("a dark image", 0), ("a light image", 250)] * 4)
+    for name in ("a.png", "b.png"):
+        Image.new("L", (9, 9), 250).save(tmp_path / name)
+    outcome = train(
+        tmp_path / "out",
+        "--train_files",
+        str(photos),
+        "--predict_files",
+        str(tmp_path / "a.png"),
+        max_position_embeddings=8,
+    )
+    lines = outcome.predictions.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "image\tcaption"
+    assert lines[1].startswith(f"{tmp_path / 'a.png'}\t")
+    assert outcome.training.best_metric is None
 
 
 @pytest.mark.slow

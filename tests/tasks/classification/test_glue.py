@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from sklearn.metrics import f1_score
 from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.data.benchmarks import benchmarks_of
@@ -14,7 +16,9 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.task import (
     TextClassification,
     TextClassificationRecipe,
+    label_ids,
 )
+from hf_lecture_models.tasks.registry import measure_file
 from tests.tasks.small_classifier import save_small_bert, small_bert, small_tokenizer, stand_in_hub
 
 TASK = TextClassification()
@@ -217,6 +221,19 @@ def test_without_files_the_data_are_those_of_the_hub(monkeypatch: pytest.MonkeyP
     assert TextClassificationRecipe(**recipe.to_dict()) == recipe, "as a resumed run reads it"
 
 
+def test_named_data_win_over_the_hub() -> None:
+    assert TextClassificationRecipe(task="rte").dataset_name == "nyu-mll/glue"
+    for fields in (
+        {"train_files": ["a.tsv"]},
+        {"train_rows": [{"text": "a", "text_pair": "b", "label": "entailment"}]},
+    ):
+        assert not TextClassificationRecipe(task="rte", **fields).dataset_name
+    mixed = TextClassificationRecipe(task="rte", validation_files=["a.tsv"])
+    assert (mixed.dataset_name, mixed.train_split, mixed.validation_split) == ("nyu-mll/glue", "train", "")
+    own = TextClassificationRecipe(task="rte", dataset_name="my/rte", dataset_revision="abc", validation_split="dev")
+    assert (own.dataset_name, own.dataset_config, own.validation_split) == ("my/rte", None, "dev")
+
+
 # Measures
 
 
@@ -249,6 +266,16 @@ def test_the_official_measure_is_the_first(task: str | None, keys: list[str]) ->
     assert list(scores) == [key for key in keys if key != "accuracy_mismatched"]
 
 
+@pytest.mark.parametrize("names", [("not_equivalent", "equivalent"), ("EQUIVALENT", "NOT_EQUIVALENT")])
+def test_f1_is_that_of_equivalent_pairs_whatever_their_number(names: tuple[str, str]) -> None:
+    right, predicted = np.array([1, 1, 1, 1, 0, 0]), np.array([1, 1, 0, 0, 1, 0])
+    order = (lambda values: 1 - values) if names[0] == "EQUIVALENT" else (lambda values: values)
+    recipe = TextClassificationRecipe(task="mrpc")
+    scores = TASK.scores(config_of(*names), order(predicted).tolist(), order(right).tolist(), data_of(("a", 6)), recipe)
+    assert scores == {"f1": pytest.approx(f1_score(right, predicted)), "accuracy": pytest.approx(3 / 6)}
+    assert scores["f1"] == pytest.approx(2 * 2 / (3 + 4))
+
+
 def test_both_sets_of_mnli_are_measured_apart() -> None:
     config, recipe = config_of(*CLASSES["mnli"]), TextClassificationRecipe(task="mnli")
     predictions, labels = [0, 1, 2, 0, 1], [0, 1, 1, 1, 1]
@@ -261,6 +288,38 @@ def test_both_sets_of_mnli_are_measured_apart() -> None:
     assert TASK.scores(config, predictions, labels, elsewhere, recipe)["accuracy"] == 1.0
     one = data_of(("dev_mismatched.tsv", 5))
     assert TASK.scores(config, predictions, labels, one, recipe) == {"accuracy": pytest.approx(3 / 5)}
+
+
+def test_classes_without_names_are_taken_in_the_tasks_order_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"text": "a film", "text_pair": "film", "label": label} for label in ("entailment", "not_entailment")]
+    recipe = TextClassificationRecipe(
+        task="rte", train_rows=rows, from_pretrained=str(save_small_bert(tmp_path / "unnamed"))
+    )
+    data = TASK.read(recipe, "train")
+    assert data is not None
+    model = TASK.model(recipe, small_tokenizer(), data)
+    assert list(model.config.id2label.values()) == CLASSES["rte"]
+    assert torch.equal(model.classifier.weight, small_bert().classifier.weight)
+    told = capsys.readouterr().err
+    assert "have no names and are taken in order, LABEL_0 for entailment, LABEL_1 for not_entailment; id2label" in told
+    unnamed = AutoModelForSequenceClassification.from_pretrained(tmp_path / "unnamed")
+    assert label_ids(unnamed.config, data, recipe) == [0, 1]
+    TASK.evaluate(unnamed, small_tokenizer(), data, recipe)
+    assert "unnamed have no names and are taken in order, LABEL_0 for entailment" in capsys.readouterr().err
+    save_small_bert(tmp_path / "three", num_labels=3)
+    recipe = TextClassificationRecipe(task="rte", train_rows=rows, from_pretrained=str(tmp_path / "three"))
+    TASK.model(recipe, small_tokenizer(), data)
+    assert "three tells apart 3 classes, the data 2: its head starts anew\n" in capsys.readouterr().err
+
+
+def test_a_saved_model_is_measured_as_its_task_is(tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text(FILES[0][2])
+    folder = save_small_bert(tmp_path / "bert", id2label={0: "acceptable", 1: "unacceptable"})
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    facts = measure_file(tmp_path / "dev.tsv", model, small_tokenizer(), {"recipe": {"task": "cola"}})
+    assert list(facts["results"]) == ["matthews_correlation", "accuracy", "examples", "classes"]
 
 
 # Predictions
@@ -302,6 +361,31 @@ def test_predictions_are_written_as_glue_takes_them(tmp_path: Path, task: str) -
         assert written.read_text().splitlines() == ["index\tprediction", *lines]
 
 
+@pytest.mark.parametrize("source", ["diagnostic.tsv", "glue/AX.tsv", "split ax/test of nyu-mll/glue"])
+def test_the_model_of_mnli_predicts_the_diagnostic_rows(tmp_path: Path, source: str) -> None:
+    texts = ["a film", "fine film", "a dull film", "cold and long", "warm", "this is a fine one"]
+    rows = {"text": texts, "text_pair": texts[::-1], "index": [0, 1, 0, 1, 0, 1]}
+    data = Rows(rows, [("ax/test_matched.tsv", 2), (source, 2), ("test_mismatched.tsv", 2)])
+    model = AutoModelForSequenceClassification.from_config(config_of(*CLASSES["mnli"]))
+    recipe = TextClassificationRecipe(task="mnli")
+    predicted = TASK.predict(model, small_tokenizer(), TASK.encode(model, small_tokenizer(), data, recipe))
+    names = [CLASSES["mnli"][number] for number in predicted.argmax(1).tolist()]
+    assert TASK.write_predictions(model, small_tokenizer(), data, recipe, tmp_path) == tmp_path
+    for number, name in enumerate(("MNLI-m", "AX", "MNLI-mm")):
+        first, second = names[2 * number : 2 * number + 2]
+        assert (tmp_path / f"{name}.tsv").read_text() == f"index\tprediction\n0\t{first}\n1\t{second}\n"
+
+
+def test_rows_without_a_number_are_counted_from_0(tmp_path: Path) -> None:
+    data = Rows({"text": ["a film", "cold"]}, [("a.tsv", 2)])
+    model = small_bert(id2label={0: "bad", 1: "good"})
+    written = TASK.write_predictions(model, small_tokenizer(), data, TextClassificationRecipe(), tmp_path)
+    assert written.name == "predictions.tsv"
+    _, *lines = written.read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["0", "1"]
+    assert {line.split("\t")[1] for line in lines} <= {"bad", "good"}
+
+
 # What cannot be
 
 
@@ -338,6 +422,16 @@ def test_bad_files_are_named_with_the_way_out(tmp_path: Path, task: str, content
     (tmp_path / "dev.tsv").write_text(content)
     with pytest.raises(ValueError, match=rf"dev\.tsv.*{message}"):
         read(task, tmp_path / "dev.tsv", "validation")
+
+
+def test_hidden_labels_are_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text(tsv("idx|sentence|label", "4|a film|-1", "6|cold|nonsense"))
+    rows = read("sst2", tmp_path / "test.tsv", "predict")
+    assert rows[:] == [{"text": "a film", "index": "4"}, {"text": "cold", "index": "6"}]
+    (tmp_path / "test.tsv").write_text(tsv("index|sentence", "0|a film"))
+    assert read("cola", tmp_path / "test.tsv", "predict")[:] == [{"text": "a film", "index": "0"}]
+    (tmp_path / "test.tsv").write_text(tsv("id|question1|question2", "8|a film|cold"))
+    assert read("qqp", tmp_path / "test.tsv", "predict")[:] == [{"text": "a film", "text_pair": "cold", "index": "8"}]
 
 
 def test_every_task_is_tested() -> None:

@@ -70,6 +70,14 @@ def test_lines_of_texts_and_pairs_are_read_as_they_are(place: Path) -> None:
 
 
 @pytest.mark.slow
+def test_classes_that_are_only_numbered_are_known_by_their_numbers(place: Path) -> None:
+    save_small_bert(Path("numbered"))
+    rows = TASK.read(recipe(pseudo_labels="numbered"), "train")
+    labels = said_by_pipeline(rows.columns["text"][2:], "numbered")
+    assert rows.columns["label"][2:] == [label.removeprefix("LABEL_") for label in labels]
+
+
+@pytest.mark.slow
 def test_a_student_learns_what_its_few_rows_do_not_say(place: Path) -> None:
     line = "--task sst2 --from_pretrained TEACHER --train_files all.tsv --epochs 40 --batch_size 4 --output_dir"
     write_tsv(Path("all.tsv"))

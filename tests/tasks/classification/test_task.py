@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import classification_report
+from tokenizers import processors
 from torch.nn import functional as F
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.tasks.classification.labels import class_names, label_ids
+from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer
@@ -137,6 +140,18 @@ def test_classes_are_those_of_the_data(labels: list[Any], names: dict[Any, str],
     assert class_names(rows_of(labels), recipe(label_names=names).label_names) == expected
 
 
+def test_a_new_model_knows_the_names(tmp_path: Path) -> None:
+    names = {"0": "good", "1": "bad"}
+    chosen = recipe(label_names=names, model={"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2})
+    train(TASK, chosen, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["id2label"] == {"0": "good", "1": "bad"}
+    assert config["label2id"] == {"good": 0, "bad": 1}
+    classify = pipeline("text-classification", model=str(tmp_path))
+    assert classify("a fine film")[0]["label"] in names.values()
+    assert json.loads((tmp_path / "task.json").read_text())["classes"] == ["good", "bad"]
+
+
 def test_a_checkpoint_keeps_its_order_of_classes(tmp_path: Path) -> None:
     save_small_bert(tmp_path / "bert", id2label={0: "POSITIVE", 1: "NEGATIVE"}, label2id={"POSITIVE": 0, "NEGATIVE": 1})
     chosen = recipe(label_names={0: "negative", 1: "positive"}, from_pretrained=str(tmp_path / "bert"))
@@ -166,6 +181,14 @@ def test_a_head_of_another_size_starts_anew_and_is_told(folder: Path, capsys: py
     )
 
 
+def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    BertModel(small_bert().config).save_pretrained(tmp_path)
+    small_tokenizer().save_pretrained(tmp_path)
+    chosen = recipe(from_pretrained=str(tmp_path))
+    TASK.model(chosen, AutoTokenizer.from_pretrained(tmp_path), TASK.read(chosen, "train"))
+    assert "start anew: classifier.bias, classifier.weight\n" in capsys.readouterr().err
+
+
 # What cannot be
 
 
@@ -189,6 +212,41 @@ def test_a_head_of_another_size_starts_anew_and_is_told(folder: Path, capsys: py
 def test_labels_that_are_no_classes(labels: list[Any], fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         class_names(rows_of(labels), recipe(**fields).label_names)
+
+
+def test_classes_are_listed_and_twins_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A blank behind a label once made a class of its own, and nothing said so."""
+    assert class_names(rows_of(["pos", "neg", "pos ", "Neg", "neg"]), {}) == ["Neg", "neg", "pos", "pos "]
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "4 classes in data.tsv: Neg (1), neg (2), pos (1), pos  (1)"
+    assert [line.split(" are two classes")[0] for line in told[1:]] == [
+        "warning: 'Neg' and 'neg'",
+        "warning: 'pos' and 'pos '",
+    ]
+    assert told[2].endswith("label_names: {'pos ': 'pos'} in the recipe makes one of them")
+    assert class_names(rows_of(["pos", "neg", "pos "]), {"pos ": "pos"}) == ["neg", "pos"]
+    assert capsys.readouterr().err == "2 classes in data.tsv: neg (1), pos (2)\n"
+    class_names(rows_of(list(map(str, range(40)))), {})
+    assert capsys.readouterr().err.endswith("28 (1), 29 (1) and 10 more\n")
+
+
+def test_labels_keep_their_spelling(tmp_path: Path) -> None:
+    """`01` once became 1."""
+    (tmp_path / "a.tsv").write_text("text\tlabel\n1984\t01\n2001\t1\n")
+    rows = TASK.read(TextClassificationRecipe(train_files=[str(tmp_path / "a.tsv")]), "train")
+    assert rows is not None
+    assert rows.texts("text") == ["1984", "2001"]
+    assert class_names(rows, {}) == ["01", "1"]
+
+
+def test_scores_of_a_table_are_converted_late(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("text\tlabel\na\t0.5\nb\t-2\nc\tmuch\n")
+    chosen = TextClassificationRecipe(train_files=[str(tmp_path / "a.tsv")], problem_type="regression")
+    rows = TASK.read(chosen, "train")
+    with pytest.raises(ValueError, match=r"a.tsv, row 3: label is 'much', no number"):
+        label_ids(None, rows, chosen)
+    rows.columns["label"][2] = "7"
+    assert label_ids(None, rows, chosen) == [0.5, -2.0, 7.0]
 
 
 def test_labels_that_the_model_does_not_know() -> None:
@@ -248,6 +306,32 @@ def test_of_a_pair_that_is_too_long_the_longer_text_is_cut_first(
     assert tokens(max_length=11) == ["[CLS]", *["film"] * 4, "[SEP]", *kept[:4], "[SEP]"]
 
 
+def test_empty_texts_are_read_where_a_template_gives_them_tokens(folder: Path) -> None:
+    rows = [{"text": "a film", "label": 0}, {"text": "", "label": 1}]
+    chosen = recipe(train_rows=rows)
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    with torch.no_grad():
+        expected = model(**small_tokenizer()("", return_tensors="pt")).logits[0]
+    torch.testing.assert_close(logits_of(model, chosen)[1], expected, rtol=1e-4, atol=1e-5)
+    bare = small_tokenizer()
+    bare.backend_tokenizer.post_processor = processors.Sequence([])
+    with pytest.raises(ValueError, match="train_rows, row 2 has no token, its text is ''; leave it out"):
+        TASK.encode(model, bare, TASK.read(chosen, "train"), chosen)
+
+
+def test_pairs_that_no_token_parts_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of GPT-2, whose tokenizer joins two texts without a sign."""
+    rows = [{"text": "a film", "text_pair": text, "label": index} for index, text in enumerate(("warm", "cold"))]
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    bare = small_tokenizer(model_input_names=["input_ids", "attention_mask"])
+    bare.backend_tokenizer.post_processor = processors.Sequence([])
+    for tokenizer, is_told in ((small_tokenizer(), False), (bare, True)):
+        chosen = recipe(train_rows=rows)
+        TASK.batches(model, tokenizer, TASK.read(chosen, "train"), chosen)
+        told = capsys.readouterr().err
+        assert ("the tokenizer puts nothing between the two texts of a pair, which are read as one" in told) == is_told
+
+
 def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
     config = RecurrentConfig(vocab_size=len(small_tokenizer()), hidden_size=4, num_labels=2, pair_combination="sum")
     model = RecurrentForSequenceClassification(config)
@@ -270,6 +354,17 @@ def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
     assert not torch.allclose(apart[0], apart[1])
 
 
+def test_a_folder_without_weights_of_ours_is_refused(tmp_path: Path) -> None:
+    small_bert().config.save_pretrained(tmp_path)
+    small_tokenizer().save_pretrained(tmp_path)
+    from safetensors.torch import save_file
+
+    save_file({"other": torch.zeros(2)}, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    chosen = recipe(from_pretrained=str(tmp_path))
+    with pytest.raises(ValueError, match="holds no weight of BertForSequenceClassification"):
+        TASK.model(chosen, small_tokenizer(), TASK.read(chosen, "train"))
+
+
 def test_rows_of_heavier_classes_count_more(tmp_path: Path, folder: Path) -> None:
     """The loss is the mean over a step's rows of w_y times -ln P(y), and its gradient, however the step is cut."""
     weights = {"0": 3.0}
@@ -284,3 +379,21 @@ def test_rows_of_heavier_classes_count_more(tmp_path: Path, folder: Path) -> Non
     nats = -torch.log_softmax(TASK.predict(model, tokenizer, encoded), 1)
     expected = sum((3.0 if label == 0 else 1.0) * nats[row, label] for row, label in enumerate(encoded.labels))
     torch.testing.assert_close(sum(losses).detach(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_names_with_dots_are_names() -> None:
+    overrides = {"class_weights.U.S. news": 2.0, "label_names.a.b": "c.d", "model.hidden_sizes": [3]}
+    chosen = load_recipe(None, overrides, recipe_class=TextClassificationRecipe)
+    assert (chosen.class_weights, chosen.label_names) == ({"U.S. news": 2.0}, {"a.b": "c.d"})
+    assert chosen.model["hidden_sizes"] == [3]
+    with pytest.raises(ValueError, match='put a name such as "no" or "yes" into quotes'):
+        recipe(class_weights={False: 2.0})
+
+
+def test_figures_of_classes_where_nothing_is_right_or_names_are_equal() -> None:
+    found = measures_by_class([1, 1, 0], [0, 0, 1], ["a", "b"])
+    assert (found["macro_f1"], str(found["classes"]["a"]["examples"])) == (0.0, "2")
+    found = measures_by_class([0, 1, 2], [0, 1, 1], ["x", "x", "y"])
+    assert list(found["classes"]) == ["x (0)", "x (1)", "y (2)"]
+    assert found["classes"]["x (1)"]["predicted"] == {"x (0)": 0, "x (1)": 1, "y (2)": 1}
+    assert found["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)

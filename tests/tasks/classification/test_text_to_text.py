@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, pipeline
 
 from hf_lecture_models.data.benchmarks import BENCHMARKS as NAMED_TASKS
 from hf_lecture_models.data.benchmarks import benchmarks_of
+from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.classification.text_to_text import TextToText, TextToTextRecipe, written_classes
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.language_models.spans import SpanCorruption
-from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK
+from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, measure_file
 from hf_lecture_models.tasks.translation.translate import Translation
 from tests.tasks.language_models.test_spans import TEXTS
 from tests.tasks.language_models.test_spans import recipe as span_recipe
@@ -112,6 +117,33 @@ def test_classes_are_known_as_the_tokenizer_writes_them(pretrained: Path) -> Non
 
     with pytest.raises(ValueError, match="cannot tell the classes apart: it writes negative, positive as '<unk>'"):
         written_classes(model, Blind(), TextToTextRecipe(task="sst2"))
+
+
+def test_it_begins_with_the_pretrained_weights_and_learns(pretrained: Path, trained: Path) -> None:
+    first = TASK.model(recipe(pretrained), load_model(str(pretrained))[1], None)  # type: ignore[arg-type]
+    start = AutoModelForSeq2SeqLM.from_pretrained(pretrained)
+    assert all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), start.state_dict().values(), strict=True))
+    record = json.loads((trained / "training.json").read_text())
+    assert record["best_metric"] == 1.0
+    assert record["metric"] == "accuracy"
+
+
+def test_the_folder_works_everywhere(trained: Path, tmp_path: Path) -> None:
+    """The pipeline, a file of labelled rows, the predictions, and the card with the code on it."""
+    writer = pipeline("machine-translation", model=str(trained))
+    assert writer("sst2 sentence: a great film")["translation_text"] == "positive"
+    assert (trained / "predictions" / "predictions.tsv").read_text() == "index\tprediction\n7\tpositive\n9\tnegative\n"
+    model, tokenizer = load_model(str(trained))
+    facts = facts_of(trained, model, tokenizer)
+    path = tmp_path / "dev.tsv"
+    path.write_text("sentence\tlabel\na fine film\t1\na dull film\t1\n")
+    measured = measure_file(path, model, tokenizer, facts)
+    assert measured["task"]["name"] == "text_to_text"
+    assert measured["results"] == {"accuracy": 0.5, "no_class": 0.0, "examples": 2, "num_beams": 1}
+    card = render_card(facts).text
+    assert "It writes negative or positive; an output counts as a class only if it is exactly its name" in card
+    assert "| share of outputs that are no class |" in card
+    assert 'writer("sst2 sentence: ' in card
 
 
 # Training and measuring

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 from hf_lecture_models.hub.export import export
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from tests.hub.card_examples import output_without_package
 
+CODE = """
+import json
+from transformers import pipeline
+classify = pipeline("zero-shot-classification", model="{folder}", trust_remote_code=True)
+print(json.dumps(classify({texts}, {labels}, hypothesis_template={template!r})))
+"""
 TEXTS = ["the cat sat on the mat", "a dog sang"]
 LABELS = ["cat", "dog", "song"]
 ROWS = [
@@ -64,3 +72,14 @@ def test_scores_are_the_softmax_of_entailment(classifier: Path, batch_size: int)
         scores = dict(zip(found["labels"], found["scores"], strict=True))
         assert scores == pytest.approx(by_hand(classifier, text), abs=1e-6)
         assert found["scores"] == sorted(found["scores"], reverse=True)
+
+
+@pytest.mark.cases(0, 1)
+def test_without_the_package(classifier: Path, tmp_path: Path) -> None:
+    classify = pipeline("zero-shot-classification", model=str(classifier))
+    expected = classify(TEXTS, LABELS, hypothesis_template=TEMPLATE)
+    code = CODE.format(folder=classifier, texts=TEXTS, labels=LABELS, template=TEMPLATE)
+    found = json.loads(output_without_package(code, tmp_path, tmp_path / "modules").splitlines()[-1])
+    for one, other in zip(found, expected, strict=True):
+        assert one["labels"] == other["labels"]
+        assert one["scores"] == pytest.approx(other["scores"], abs=1e-6)

@@ -5,6 +5,7 @@ import json
 import math
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from hf_lecture_models import (
     BagOfWordsConfig,
     BagOfWordsForSequenceClassification,
     Gpt1Config,
+    Gpt1ForCausalLM,
     Gpt1ForSequenceClassification,
     LectureBertConfig,
     LectureBertForMultipleChoice,
@@ -39,6 +41,7 @@ from hf_lecture_models import (
     RecurrentConfig,
     RecurrentForSequenceClassification,
     RecurrentForTokenClassification,
+    WordTokenizer,
 )
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
 from hf_lecture_models.tasks.core.frozen import freeze_backbone, frozen_backbone
@@ -47,8 +50,9 @@ from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.trainer.batches import Batch
 from hf_lecture_models.trainer.loop import train
 from hf_lecture_models.trainer.recipe import TrainingRecipe
+from tests.forked_python import run_workers
 from tests.interrupted import start_interrupted
-from tests.tasks.small_classifier import ROWS, small_bert, small_tokenizer, write_tsv
+from tests.tasks.small_classifier import ROWS, save_small_bert, small_bert, small_tokenizer, write_tsv
 
 SCRIPT = Path(__file__).parents[3] / "training" / "finetune_glue.py"
 SIZE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 20}
@@ -238,6 +242,33 @@ def test_heads_learn_what_they_learn_beside_a_backbone_that_runs(tmp_path: Path,
         assert read.texts == (ROW_COUNT - 1) * rows + probed
 
 
+def test_a_backbone_with_new_weights_trains_these_and_runs_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, collate = CASES["bert"]
+    model, other = make(), make()
+    new = [name for name, _ in model.named_parameters() if ".pooler." in name]
+    freeze_backbone(model, new)
+    batches, own = (ShuffledBatches(ROW_COUNT, collate, 4, 0) for _ in range(2))
+    read = Counted(model.bert.embeddings.word_embeddings)
+    with frozen_backbone(model, batches):
+        train(model, batches, recipe(clip_norm=None), tmp_path, quiet=True)
+    assert "new weights are trained too, so it reads every text in every epoch: pooler.dense" in capsys.readouterr().err
+    assert read.texts == 3 * ROW_COUNT
+    for name, weight in other.named_parameters():
+        weight.requires_grad_(not name.startswith("bert.") or name in new)
+    other.train()
+    other.bert.eval()
+    torch.manual_seed(0)
+    optimizer = torch.optim.SGD([weight for weight in other.parameters() if weight.requires_grad], lr=0.05)
+    for _ in range(3 * own.steps_per_epoch):
+        optimizer.zero_grad()
+        other(**own.next_step()[0].inputs).loss.backward()
+        optimizer.step()
+    for (key, weight), (_, same) in zip(model.named_parameters(), other.named_parameters(), strict=True):
+        torch.testing.assert_close(weight, same, rtol=1e-4, atol=1e-6, msg=key)
+
+
 def test_a_head_that_reads_padding_gets_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, collate = made(BertForQuestionAnswering, BertConfig, **BERT), Collator("span")
     model, other = make(), make()
@@ -249,6 +280,24 @@ def test_a_head_that_reads_padding_gets_it(tmp_path: Path, capsys: pytest.Captur
     assert "BertForQuestionAnswering reads states of padding" in capsys.readouterr().err
     for weight, same in zip(model.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(weight, same, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bert", "lecture_bert_tags", "recurrent"])
+def test_features_in_bf16_are_those_of_a_backbone_that_runs(tmp_path: Path, name: str) -> None:
+    make, collate = CASES[name]
+    found = []
+    for is_kept in (True, False):
+        model = make()
+        freeze_backbone(model, new=())
+        model.base_model.eval()
+        vars(model.base_model)["train"] = lambda mode=True: None
+        batches = ShuffledBatches(ROW_COUNT, collate, 4, 0)
+        with frozen_backbone(model, batches, "bf16") if is_kept else nullcontext():
+            train(model, batches, recipe(mixed_precision="bf16"), tmp_path / str(is_kept), quiet=True)
+        found.append([weight for weight in model.parameters() if weight.requires_grad])
+    assert not torch.allclose(found[0][-1], list(make().parameters())[-1], atol=0.02), "it learns"
+    for weight, same in zip(*found, strict=True):
+        torch.testing.assert_close(weight, same, rtol=0.02, atol=0.01)
 
 
 def test_what_cannot_be_frozen_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,3 +364,33 @@ def test_stopped_and_resumed_it_ends_in_the_same_bits(command: list[str]) -> Non
     assert all(torch.equal(weight, straight[name]) for name, weight in resumed.items())
     with pytest.raises(ValueError, match="cannot resume: freeze_backbone is False"):
         train_from_command(TextClassification(), [*command, "--resume", "--freeze_backbone", "false"])
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(command: list[str]) -> None:
+    tokenizer_folder = save_small_bert(Path("FOLDER"))  # without dropout, which each process draws for itself
+    assert tokenizer_folder.is_dir()
+    _, err = run_workers(str(SCRIPT), *command, "--num_processes", "2")
+    assert err.count("features of 12 texts") == 1
+    train_from_command(TextClassification(), [*command, "--output_dir", "one"])
+    two = weights("OUT")
+    for name, weight in weights("one").items():
+        torch.testing.assert_close(two[name], weight, rtol=1e-4, atol=1e-6)
+
+
+def test_what_stays_random_or_untrained_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = WordTokenizer.train([row["text"] for row in ROWS], progress=False)
+    tokenizer.save_pretrained(tmp_path)
+    fields = {"vocab_size": len(tokenizer), "max_position_embeddings": 16, "pad_token_id": tokenizer.pad_token_id}
+    Gpt1ForCausalLM(Gpt1Config(**(SIZE | fields))).save_pretrained(tmp_path)
+    chosen = TextClassificationRecipe(
+        train_rows=ROWS, from_pretrained=str(tmp_path), freeze_backbone=True, model={"auxiliary_lm_weight": 0.5}
+    )
+    task = TextClassification()
+    data = task.read(chosen, "train")
+    model = task.model(chosen, task.processor(chosen, data), data)
+    trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
+    assert trained == ["classifier.weight", "classifier.bias"]
+    said = capsys.readouterr().err
+    assert "the word vectors of the new tokens are random, and freeze_backbone leaves them so" in said
+    assert "auxiliary_lm_weight trains nothing of a frozen backbone" in said

@@ -113,6 +113,22 @@ def test_seeds_are_the_runs_of_each_and_their_mean_and_standard_error(
     assert not torch.equal(alone["classifier.weight"], weights("OUT/seed-0")["classifier.weight"])
 
 
+def test_without_test_data_the_best_validation_counts_and_without_any_nothing(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ["recipe.yaml", "--epochs", "2"]
+    run_task(Labels(), [*few, "--seeds", "7", "--validation_files", "T.tsv"], "")
+    best = json.loads(Path("OUT/seed-7/training.json").read_text())["best_metric"]
+    summary = json.loads(Path("OUT/seeds.json").read_text())
+    assert (summary["mean"], summary["standard_error"], summary["part"]) == (best, None, "validation")
+    assert f"1 seeds, mean best validation accuracy {best:.4g}: " in capsys.readouterr().out
+    run_task(Labels(), [*few, "--seeds", "[0, 1]", "--output_dir", "plain"], "")
+    assert capsys.readouterr().out.splitlines()[-1] == f"2 seeds, nothing measured: {place}/plain/seeds.json"
+    assert json.loads(Path("plain/seeds.json").read_text()) == {
+        "runs": [{"seed": seed, "folder": f"seed-{seed}"} for seed in (0, 1)]
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -225,6 +241,15 @@ def test_options_of_transformers_examples_are_fields(monkeypatch: pytest.MonkeyP
 def test_options_that_say_nothing_here_are_refused(task: Any, options: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         recipe_of(task, *options)
+
+
+def test_help_lists_the_options_of_transformers_that_the_script_has(capsys: pytest.CaptureFixture[str]) -> None:
+    for task, has in ((TextClassification(), True), (CausalLM(), False)):
+        with pytest.raises(SystemExit):
+            run_task(task, ["--help"], "")
+        said = capsys.readouterr().out
+        assert "--train_file (train_files)" in said
+        assert ("--task_name (task)" in said) is has
 
 
 @pytest.mark.parametrize("task", [TextClassification(), TokenClassification(), QuestionAnswering(), MultipleChoice()])

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
-from transformers import ViTConfig, ViTForImageClassification
+from transformers import AutoImageProcessor, AutoModelForImageClassification, ViTConfig, ViTForImageClassification
 from transformers import pipeline as make_pipeline
 
+from hf_lecture_cli import app
 from hf_lecture_models import hub
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.images.classification import ImageClassification
+from hf_lecture_models.tasks.images.masked import MaskedImagesTask
 
 SHAPE = {"model_type": "lecture_vit", "image_size": 4, "patch_size": 2, "hidden_size": 8, "num_hidden_layers": 1}
 SHAPE |= {"num_attention_heads": 2, "intermediate_size": 8}
@@ -68,6 +71,39 @@ def test_the_folder_holds_all_that_a_pipeline_needs(trained: Path) -> None:
     card = hub.card.render_card(facts | {"data": {"name": "shades"}}).content
     assert "Measured on 12 images." in card
     assert 'pipeline("image-classification"' in card
+
+
+def test_the_terminal_predicts_images_by_their_paths(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images = [str(trained / "data" / name / "0.png") for name in ("dark", "light")]
+    (trained / "paths.txt").write_text("\n".join(images) + "\n")
+    app(["predict", str(trained / "run"), str(trained / "paths.txt")], prog_name="hf-lecture", standalone_mode=False)
+    found = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [(label, path) for label, _, path in found] == [("dark", images[0]), ("light", images[1])]
+    (trained / "paths.txt").write_text("nowhere.png\n")
+    with pytest.raises(SystemExit, match="1"):
+        app(["predict", str(trained / "run"), str(trained / "paths.txt")], prog_name="hf-lecture")
+    assert "there is no image nowhere.png" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_masked_pre_training_goes_before(tmp_path: Path) -> None:
+    """The head is new, the rest is what masked images have taught; the image processor comes along."""
+    data = write_images(tmp_path / "data")
+    options = ["--train_files", str(data), "--model", str(SHAPE | {"num_channels": 1}), *FAST]
+    train_from_command(MaskedImagesTask(), [*options, "--output_dir", str(tmp_path / "masked")])
+    start = ["--train_files", str(data), "--from_pretrained", str(tmp_path / "masked"), *FAST, "--max_steps", "1"]
+    train_from_command(ImageClassification(), [*start, "--learning_rate", "0", "--output_dir", str(tmp_path / "run")])
+    ours = AutoModelForImageClassification.from_pretrained(tmp_path / "run")
+    masked, _ = load_model(str(tmp_path / "masked"))
+    for name, tensor in ours.model.state_dict().items():
+        assert torch.equal(tensor, masked.model.state_dict()[name]), name
+    assert ours.config.id2label == {0: "dark", 1: "light"}
+    assert list(AutoImageProcessor.from_pretrained(tmp_path / "run").image_mean) == [0.5]
+    frozen = [*start, "--freeze_backbone", "true", "--max_steps", "20", "--output_dir", str(tmp_path / "probe")]
+    train_from_command(ImageClassification(), frozen)
+    probe = AutoModelForImageClassification.from_pretrained(tmp_path / "probe")
+    assert torch.equal(probe.model.norm.weight, masked.model.norm.weight)
+    assert probe.classifier.weight.abs().max() > 0
 
 
 def test_a_classifier_keeps_the_order_of_its_classes(trained: Path, tmp_path: Path) -> None:

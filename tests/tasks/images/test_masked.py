@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from hf_lecture_models import hub
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_from_command
-from hf_lecture_models.tasks.images.masked import MaskedImagesTask
+from hf_lecture_models.tasks.images.batches import MaskedImages
+from hf_lecture_models.tasks.images.masked import MaskedImagesTask, measure_masked_images
+from hf_lecture_models.tasks.images.pixels import Normalization
 from hf_lecture_models.tasks.registry import task_of
 from tests.tasks.images.test_classification import FAST, SHAPE, write_images
 
@@ -40,6 +44,21 @@ def test_it_learns_and_the_card_says_what(tmp_path: Path, target: str) -> None:
     assert "pipeline_tag: image-feature-extraction\n" in card.split("---")[1], "the nearest task that the Hub has"
 
 
+def test_the_measures_are_those_of_the_model(tmp_path: Path) -> None:
+    """Of all images, whatever their number is in a batch."""
+    train(tmp_path / "run", write_images(tmp_path / "data"), "--target", "mean_color", "--max_steps", "1")
+    model, processor = load_model(str(tmp_path / "run"))
+    pixels = torch.randint(256, (300, 1, 4, 4), dtype=torch.uint8)
+    images = MaskedImages(pixels, Normalization(processor), 2, "mean_color", 0.5)
+    measured = measure_masked_images(model, images)
+    assert measured["patches"] == 600
+    model.requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.zero_()
+    assert measure_masked_images(model, images)["masked_perplexity"] == pytest.approx(8)
+    assert math.isfinite(measured["masked_perplexity"])
+
+
 def test_a_share_of_the_training_images_is_measured(tmp_path: Path) -> None:
     """No file, split or row of validation data is named."""
     options = ["--train_files", str(write_images(tmp_path / "data")), "--validation_share", "0.25", "--max_steps", "1"]
@@ -48,3 +67,12 @@ def test_a_share_of_the_training_images_is_measured(tmp_path: Path) -> None:
         MaskedImagesTask(), [*options, "--model", model, "--output_dir", str(tmp_path / "run")]
     )
     assert outcome.training.metric_name == "masked_distance"
+
+
+def test_a_model_without_colors_is_refused(tmp_path: Path) -> None:
+    data = write_images(tmp_path / "data", number=1)
+    train(tmp_path / "run", data, "--max_steps", "1")
+    again = ["--train_files", str(data), "--from_pretrained", str(tmp_path / "run"), "--max_steps", "1"]
+    train_from_command(MaskedImagesTask(), [*again, "--target", "mean_color", "--output_dir", str(tmp_path / "colors")])
+    model, _ = load_model(str(tmp_path / "colors"))
+    assert type(model).__name__ == "LectureViTForMaskedPatchPrediction"

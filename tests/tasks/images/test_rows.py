@@ -29,6 +29,22 @@ from hf_lecture_models.tasks.images.processors import make_image_processor
 from hf_lecture_models.tasks.images.rows import DIGITS, ImagesRecipe, fingerprint_images, read_images
 from hf_lecture_models.trainer.batches import RowShard
 
+TREE = (
+    *("dog/b.png", "dog/B.JPG", "dog/a/z.webp", "dog/a-b/y.tiff", "dog/a/k/x.PPM", "cat/c.jpeg", "cat/d.pgm"),
+    *("cat/deep/er/e.bmp", "cat/g.gif", "cat/notes.txt", "ant/1.tif", "top.png"),
+)
+READ = (
+    *("ant/1.tif", "cat/c.jpeg", "cat/d.pgm", "cat/deep/er/e.bmp"),
+    *("dog/B.JPG", "dog/b.png", "dog/a/z.webp", "dog/a-b/y.tiff", "dog/a/k/x.PPM"),
+)
+
+
+def write_tree(folder: Path) -> Path:
+    for name in TREE:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
 
 def write_image(path: Path, shade: int = 9, mode: str = "RGB", size: tuple[int, int] = (5, 4)) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +74,28 @@ def test_folders_of_classes(tmp_path: Path) -> None:
     assert [Path(image).name for image in rows.columns["image"]] == ["c.PNG", "a.jpg", "b.png"]
     assert len(read(tmp_path, part="predict")) == 3
     assert "label" not in read(tmp_path, labels=False).columns
+
+
+def test_folders_of_classes_are_read_as_torchvision_reads_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Depth, suffixes in any case, order; links are followed, and a line says what is left out."""
+    folder = write_tree(tmp_path / "tree")
+    rows = read(folder)
+    assert [str(Path(image).relative_to(folder)) for image in rows.columns["image"]] == list(READ)
+    assert rows.columns["label"] == ["ant", *["cat"] * 3, *["dog"] * 5]
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "tree: 3 file(s) left out" in line
+    assert line.endswith("the first is top.png\n")
+    (folder / "dog" / "linked").symlink_to(folder / "cat" / "deep")
+    assert "dog/linked/er/e.bmp" in "".join(read(folder).columns["image"])
+    unlabelled = [str(Path(image).relative_to(folder)) for image in read(folder, labels=False).columns["image"]]
+    assert set(unlabelled) == {*READ, "top.png", "dog/linked/er/e.bmp"}
+    (folder / "cow").mkdir()
+    (folder / "cow" / "a.gif").touch()
+    with pytest.raises(ValueError, match=r"tree/cow holds no image; remove the folder, or put files that end in .bmp"):
+        read(folder)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -223,6 +261,13 @@ def test_steps_are_the_same_resumed_and_shared(kind: str) -> None:
         assert sum(batch.num_items for batch in parts) == step[0].num_items
 
 
+def test_the_last_step_of_an_epoch_counts_its_images_alone() -> None:
+    for kind in ("classes", PIXELS, MEAN_COLOR):
+        batches = make(kind)
+        *_, last = (batches.next_step()[0] for _ in range(3))
+        assert last.num_items == (2 if kind == "classes" else 2 * round(0.4 * 16))
+
+
 def test_what_is_masked() -> None:
     """As many patches as asked for in each image; for colors, 80 % masked, 10 % another patch, 10 % as they were."""
     pixels, normalize = some_images(200), Normalization(make_image_processor(8, 3))
@@ -246,3 +291,12 @@ def test_what_is_masked() -> None:
     of_pixels = MaskedImages(pixels, normalize, 2, PIXELS, 0.01).draw(rows, np.random.default_rng(0))
     assert of_pixels.masked.sum(1).tolist() == [1 if row != 7 else 0 for row in range(200)]
     assert torch.equal(of_pixels.pixel_values, before)
+
+
+def test_augmented_images_are_shifted_and_mirrored() -> None:
+    image = torch.zeros(1, 1, 5, 5, dtype=torch.uint8)
+    image[..., 2, 1] = 255
+    generator = np.random.default_rng(0)
+    found = {tuple(Augmentation(1, True)(image, generator)[0, 0].nonzero()[0].tolist()) for _ in range(200)}
+    assert found == {(y, x) for y in (1, 2, 3) for x in (0, 1, 2, 3, 4)}
+    assert not Augmentation()

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import pipeline
+from transformers import AutoTokenizer, pipeline
 
-from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoTokenizer
+from hf_lecture_models import ElmoForPreTraining, ElmoForTokenClassification, ElmoModel, ElmoTokenizer
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.tasks.language_models.bidirectional import (
     BidirectionalLM,
     BidirectionalLMRecipe,
     NumberedRows,
     measure_directions,
 )
+from hf_lecture_models.tasks.registry import measure_file, task_of
 from hf_lecture_models.tasks.tagging.task import TokenClassification, TokenClassificationRecipe
 
 TASK = BidirectionalLM()
@@ -100,6 +102,17 @@ def test_perplexities_are_those_of_the_whole_softmax() -> None:
     assert found["unknown"] == sum(word not in tokenizer.words for text in TEXTS for word in text.split())
 
 
+def test_a_folder_says_what_it_is(trained: Path, tmp_path: Path) -> None:
+    model, tokenizer = ElmoForPreTraining.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
+    assert type(tokenizer) is ElmoTokenizer
+    assert len(tokenizer.words) == model.config.num_words == 10
+    assert task_of(model).name == "bidirectional_lm"
+    facts = facts_of(trained, model, tokenizer)
+    (tmp_path / "new.txt").write_text("the cat sat\na zebra\n", encoding="utf-8")
+    measured = measure_file(tmp_path / "new.txt", model, tokenizer, facts)["results"]
+    assert (measured["predictions"], measured["unknown"]) == (7, 1)
+
+
 @pytest.mark.slow
 def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -> None:
     words = [text.split() for text in TEXTS[:3]]
@@ -121,6 +134,13 @@ def test_a_tagger_starts_from_it_and_freezes_it(trained: Path, tmp_path: Path) -
     assert [best.config.id2label[tag] for tag in logits.argmax(-1).tolist()] == tags[0]
     vectors = pipeline("feature-extraction", model=str(tmp_path))(sentence)
     assert np.shape(vectors) == (1, 8, 12)
+
+
+def test_weights_that_a_checkpoint_lacks_are_named(trained: Path, tmp_path: Path, capsys: Any) -> None:
+    ElmoModel.from_pretrained(trained).save_pretrained(tmp_path)
+    own = BidirectionalLMRecipe(from_pretrained=str(tmp_path), train_texts=TEXTS)
+    TASK.model(own, AutoTokenizer.from_pretrained(trained), TEXTS)
+    assert "start anew: " in capsys.readouterr().err
 
 
 def test_what_does_not_belong_together_is_refused(trained: Path) -> None:

@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, BertConfig, BertFo
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
+from hf_lecture_models.tasks.language_models import causal as language_model
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe, make_batches, train_causal_lm
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.tasks.task_tests import contents
@@ -114,6 +115,11 @@ def test_what_a_model_of_transformers_cannot_do_is_said(tmp_path, tokenizer):
             train_causal_lm(gpt2_for(tokenizer), tokenizer, TEXTS, None, tmp_path, recipe(**fields), quiet=True)
 
 
+def test_the_effective_batch_counts_tokens():
+    assert recipe(layout="stream").effective_batch() == "4 rows x 6 = 24 tokens"
+    assert recipe(layout="texts").effective_batch() == "4 rows x 6 = at most 24 tokens"
+
+
 @pytest.fixture
 def streamed(tmp_path):
     pytest.importorskip("datasets")
@@ -172,6 +178,32 @@ def test_a_streamed_run_is_not_resumed_on_other_data(tmp_path, tokenizer, stream
     start()
 
 
+def test_a_streamed_set_of_ones_own_is_known_by_its_first_texts(tmp_path, tokenizer, streamed):
+    datasets = pytest.importorskip("datasets")
+    chosen = recipe(**streamed | {"train_files": []})
+
+    def start(texts, **options):
+        data = datasets.Dataset.from_dict({"text": texts}).to_iterable_dataset()
+        train_causal_lm(model_for(tokenizer), tokenizer, data, None, tmp_path, chosen, quiet=True, **options)
+
+    start(TEXTS)
+    start(TEXTS, resume=True)
+    with pytest.raises(ValueError, match="cannot resume: the training data changed"):
+        start([*TEXTS[:-1], "the cat"], resume=True)
+
+
+def test_a_shuffled_stream_starts_again_and_needs_max_steps(tmp_path, tokenizer, streamed):
+    chosen = recipe(**streamed, shuffle_buffer=5)
+    result, _ = run(tmp_path, tokenizer, CausalLM().read(chosen, "train"), **streamed, shuffle_buffer=5)
+    assert result.step == 14
+    with pytest.warns(UserWarning, match="up to 5 rows"):
+        run(tmp_path, tokenizer, CausalLM().read(chosen, "train"), resume=True, **streamed, shuffle_buffer=5)
+    with pytest.raises(ValueError, match="set max_steps"):
+        run(tmp_path / "b", tokenizer, CausalLM().read(chosen, "train"), **{**streamed, "max_steps": 0})
+    with pytest.raises(ValueError, match="layout blocks only"):
+        run(tmp_path / "c", tokenizer, CausalLM().read(chosen, "train"), **streamed, layout="stream")
+
+
 # Output layers that want token counts
 
 
@@ -211,6 +243,26 @@ def test_counts_and_noise_resume_to_the_same_bits(tmp_path, tokenizer, output_la
         train_causal_lm(models[name], tokenizer, TEXTS, None, tmp_path / name, chosen, resume=resume, quiet=True)
     tensors = [models[name].state_dict() for name in ("straight", "cut")]
     assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
+
+
+def test_a_model_with_counts_keeps_them(tmp_path, tokenizer):
+    model = model_for(tokenizer, output_layer="adaptive")
+    counts = torch.arange(len(tokenizer))
+    counts[tokenizer.pad_token_id] = 0
+    model.set_token_counts(counts)
+    train_causal_lm(model, tokenizer, TEXTS, None, tmp_path, recipe(), quiet=True)
+    assert torch.equal(model.lm_head.token_counts, counts)
+
+
+def test_streamed_texts_are_counted_from_their_beginning(tmp_path, tokenizer, streamed, monkeypatch):
+    monkeypatch.setattr(language_model, "_COUNTED_TEXTS", 3)
+    chosen = recipe(**streamed)
+    model = model_for(tokenizer, output_layer="adaptive")
+    steps = [make_batches(tokenizer, CausalLM().read(chosen, "train"), chosen, m).next_step()[0] for m in (model, None)]
+    assert torch.equal(*(step.inputs["input_ids"] for step in steps)), "counting took texts from the training"
+    expected = Counter(word for text in TEXTS[:3] for word in [*text.split(), "</s>"])
+    counts = model.lm_head.token_counts.tolist()
+    assert {tokenizer.convert_ids_to_tokens(i): n for i, n in enumerate(counts) if n} == expected
 
 
 def test_a_model_that_sees_ahead_is_not_trained_on(tmp_path, tokenizer):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import (
     AlbertConfig,
@@ -25,7 +26,9 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from hf_lecture_models.hub.card import render_card
 from hf_lecture_models.hub.facts import facts_of, plain_task
+from hf_lecture_models.hub.publish import prepare
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.language_models.masked import MASKING_SEED, MaskedLM, MaskedLMRecipe, measure_masked
@@ -106,6 +109,15 @@ def test_the_measures_are_those_of_a_loop_over_rows(kind: str) -> None:
     assert TASK.evaluate(model, tokenizer, TEXTS, recipe(next_sentence=pairs, seed=7)) == measured
 
 
+def test_few_logits_at_once_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = word_tokenizer()
+    model = small_bert(tokenizer)
+    expected = TASK.evaluate(model, tokenizer, TEXTS, recipe())
+    monkeypatch.setattr("hf_lecture_models.tasks.language_models.masked._MOST_LOGITS", 1)
+    assert TASK.evaluate(model, tokenizer, TEXTS, recipe()) == pytest.approx(expected, rel=1e-5)
+    assert model.training
+
+
 @pytest.mark.parametrize("ours", [True, False])
 def test_the_loss_is_the_mean_over_masked_tokens_and_that_over_pairs(ours: bool) -> None:
     """What the loop weighs by must be what the model divided by; and the second term stands in the model's loss."""
@@ -123,6 +135,18 @@ def test_the_loss_is_the_mean_over_masked_tokens_and_that_over_pairs(ours: bool)
         total = F.cross_entropy(outputs.seq_relationship_logits, label, reduction="sum")
         assert pairs.item() == pytest.approx(total.item() / second.num_items, rel=1e-5)
         assert outputs.loss.item() == pytest.approx((words + pairs).item(), rel=1e-5)
+
+
+def test_a_head_that_a_checkpoint_lacks_starts_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizer = word_tokenizer()
+    start = small_bert(tokenizer, pairs=False)
+    start.save_pretrained(tmp_path)
+    model = TASK.model(recipe(from_pretrained=str(tmp_path)), tokenizer, TEXTS)
+    told = capsys.readouterr().err
+    assert "seq_relationship" in told
+    assert "pooler" in told
+    assert "embed_tokens" not in told
+    assert torch.equal(model.lm_head.weight, start.lm_head.weight)
 
 
 def test_data_and_models_that_do_not_fit_are_refused() -> None:
@@ -160,6 +184,39 @@ def test_the_task_of_a_model_is_that_of_its_class() -> None:
     for other in (AlbertForPreTraining(config), electra, bert):
         with pytest.raises(ValueError, match="is a model of none of the tasks"):
             task_of(other)
+
+
+def test_the_card_of_a_trained_folder(trained: tuple[str, Path]) -> None:
+    kind, folder = trained
+    pairs = KINDS[kind][1]
+    model, tokenizer = load_model(str(folder))
+    facts = facts_of(folder, model, tokenizer)
+    assert facts["task"]["auto_class"] == ("AutoModelForPreTraining" if pairs else "AutoModelForMaskedLM")
+    assert facts["data"] == {"name": "Short Lines", "language": "en", "split": "test"}
+    card = render_card(facts | {"data": facts["data"] | {"hub_id": "somebody/lines"}})
+    assert card.data.pipeline_tag == "fill-mask"
+    keys = ["masked_perplexity", "masked_accuracy", *(["next_sentence_accuracy"] if pairs else [])]
+    assert [result.metric_type for result in card.data.eval_results] == keys
+    assert ("| accuracy of next sentences |" in card.text) == pairs
+    assert "15 % of the tokens of each row masked, by seed 0; rows of at most 16 tokens." in card.text
+    counted = f"Counted over {facts['results']['targets']} masked tokens"
+    assert f"{counted} and {facts['results'].get('pairs')} pairs." in card.text if pairs else f"{counted}." in card.text
+    assert ("AutoModelForPreTraining" in card.text) == pairs
+
+
+def test_what_is_published_loads(trained: tuple[str, Path], tmp_path: Path) -> None:
+    kind, folder = trained
+    model, tokenizer = load_model(str(folder))
+    stage = prepare(model, tokenizer, "somebody/small", tmp_path / "stage", facts_of(folder, model, tokenizer))
+    assert any(stage.glob("*.py")) == KINDS[kind][0]
+    loaded, _ = load_model(str(stage))
+    assert type(loaded) is type(model)
+    weights = load_file(stage / "model.safetensors")
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in weights.items())
+    bare = prepare(model, tokenizer, "somebody/bare", tmp_path / "bare")
+    text = (bare / "README.md").read_text()
+    assert 'pipeline("fill-mask", model="somebody/bare")' in text
+    assert "Nothing was measured." in text
 
 
 def test_a_file_is_measured_as_the_model_was_trained(trained: tuple[str, Path], tmp_path: Path) -> None:

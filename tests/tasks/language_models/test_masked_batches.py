@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from transformers import RobertaTokenizer
 
 from hf_lecture_models.tasks.language_models.masked_batches import (
     IS_NEXT,
@@ -16,6 +17,8 @@ from hf_lecture_models.tasks.language_models.masked_batches import (
     MaskedRows,
     MaskedTexts,
 )
+from hf_lecture_models.tasks.language_models.segments import SegmentTemplate
+from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.trainer.batches import RowShard
 from tests.tasks.small_pretraining import FIRST, SPECIALS, TEXTS, masked_texts, numbered_texts, word_tokenizer
 
@@ -105,6 +108,15 @@ def test_next_is_what_follows_and_random_is_of_another_document() -> None:
     assert len(begins) > 0.9 * sum(LENGTHS), "random segments begin anywhere"
 
 
+def test_lengths_do_not_tell_which_segments_are_random() -> None:
+    texts = numbered_texts([100, 200, 150])
+    rows = draw(texts, times=200)
+    lengths, is_random = rows.is_real.sum(1), rows.next_sentence_label == IS_RANDOM
+    for piece in np.unique(lengths):
+        of = lengths == piece
+        assert_share(int((of & is_random).sum()), int(of.sum()), 0.5)
+
+
 def test_rows_are_laid_out_by_the_tokenizers_template() -> None:
     texts = numbered_texts([30, 30])
     rows = draw(texts)
@@ -122,6 +134,14 @@ def test_rows_are_laid_out_by_the_tokenizers_template() -> None:
     tokenizer = word_tokenizer()
     row = draw(masked_texts(tokenizer, ["the keeper reads", "a ship"], next_sentence=False), seed=1)
     assert unmasked(row)[0].tolist() == tokenizer("the keeper reads")["input_ids"]
+
+
+def test_templates_of_other_tokenizers() -> None:
+    names = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "a": 4, "Ġa": 5, "<mask>": 6}
+    roberta = RobertaTokenizer(vocab=names, merges=[])
+    assert SegmentTemplate.of(roberta, pairs=True).parts == ([0], 0, [2, 2], 1, [2])
+    ours = WordTokenizer.train(["a b"], progress=False)
+    assert SegmentTemplate.of(ours, pairs=True).parts == ([ours.bos_token_id], 0, [ours.bos_token_id], 1)
 
 
 def test_every_token_but_single_ones_is_in_one_row() -> None:
@@ -168,3 +188,12 @@ def test_what_makes_no_rows_is_refused(change: dict[str, Any], message: str) -> 
     tokenizer = word_tokenizer(without=change.pop("without", ""), template=change.pop("template", True))
     with pytest.raises(ValueError, match=message):
         masked_texts(tokenizer, change.pop("texts", TEXTS), **change)
+
+
+def test_documents_shorter_than_a_pair_are_read_only_as_random_segments() -> None:
+    texts = numbered_texts([1, 20, 1], 32)
+    assert len(texts) == 1
+    rows = draw(texts, times=100)
+    random = unmasked(rows)[rows.next_sentence_label == IS_RANDOM]
+    assert set(random.flatten().tolist()) >= {FIRST, FIRST + 21}
+    assert len(numbered_texts([1, 20, 1], 32, next_sentence=False)) == 3

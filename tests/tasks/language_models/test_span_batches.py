@@ -103,6 +103,30 @@ def test_all_ways_to_cut_are_equally_likely() -> None:
     assert max(abs(count - 400) for count in found.values()) < 5 * math.sqrt(400)
 
 
+def test_spans_are_as_long_as_asked_on_average() -> None:
+    generator = np.random.default_rng(0)
+    masks = [SpanNoise().draw(568, generator) for _ in range(50)]
+    share = np.mean([mask.mean() for mask in masks])
+    assert share == pytest.approx(0.15, abs=0.001)
+    lengths = Counter(len(span) for mask in masks for span in re.findall("1+", "".join(map(str, mask.astype(int)))))
+    assert sum(length * count for length, count in lengths.items()) / lengths.total() == pytest.approx(85 / 28)
+    assert len(lengths) > 5
+    # Every place but the first and the last is as likely as any other, to a little less at the ends.
+    middle = np.mean(masks, axis=0)[20:-20]
+    assert middle.mean() == pytest.approx(0.15, abs=0.02)
+
+
+def test_the_figure_of_the_paper() -> None:
+    text = "Thank you for inviting me to your party last week ."
+    tokenizer = WordTokenizer.train([text], add_bos_token=False, add_eos_token=True, progress=False)
+    add_sentinels(tokenizer, 2)
+    texts = CorruptedTexts(encode_documents(tokenizer, [text], "texts"), tokenizer, 30, SpanNoise(0.3, 1.5))
+    source, target = (tokenizer.decode(ids) for ids in texts.draw(0, np.random.default_rng(1)))
+    assert source.count("<extra_id_") == target.count("<extra_id_") == 2
+    assert re.fullmatch(r"Thank.*<extra_id_0> .* <extra_id_1> ?</s>", source)
+    assert re.fullmatch(r"<extra_id_0> .* <extra_id_1> .*\. ?</s>", target)
+
+
 # What it looks like
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import torch
 from torch.nn import functional as F
 
 from hf_lecture_models.base.heads.seq2seq_lm import shift_right
+from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.language_models.documents import encode_documents
@@ -67,6 +70,15 @@ def test_it_learns_and_says_so(trained: tuple[str, Path]) -> None:
     assert model.generate(ids, max_new_tokens=8).shape[0] == 1
 
 
+def test_its_card(trained: tuple[str, Path]) -> None:
+    folder = trained[1]
+    model, tokenizer = load_model(str(folder))
+    facts = facts_of(folder, model, tokenizer)
+    card = render_card(facts)
+    assert card.data.pipeline_tag == "text-generation", "the nearest task that the Hub has"
+    assert "15 % of the tokens of each text left out, in spans of 3 on average" in card.text
+
+
 @pytest.mark.cases(1, 2)
 @torch.no_grad()
 @pytest.mark.parametrize("kind", MODELS)
@@ -99,3 +111,12 @@ def test_word_pieces_end_their_texts() -> None:
     model, processor, chosen = make(tokenizer={"type": "word", "template": "bert"})
     with pytest.raises(ValueError, match="training data: the tokenizer puts no end of text behind a text"):
         TASK.batches(model, processor, TEXTS, chosen)
+
+
+def test_a_tokenizer_without_sentinels_is_refused(tmp_path: Path) -> None:
+    model, tokenizer, _ = make(sentinels=1)
+    tokenizer.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    fields: dict[str, Any] = {"from_pretrained": str(tmp_path), "tokenizer": {}, "model": {}}
+    with pytest.raises(ValueError, match=re.escape("has 1 sentinel(s), <extra_id_0> and so on; give it 2")):
+        train_and_test(TASK, recipe(output_dir=str(tmp_path / "run"), **fields))

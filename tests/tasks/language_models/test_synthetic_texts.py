@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +40,15 @@ def test_each_key_is_asked_for_once_and_its_value_follows() -> None:
         rest = {*range(10, 40)} - {*answers} - {place - 1 for place in answers}
         assert {words[place] for place in rest} == {"."}
         assert all(1 <= int(key[1:]) < 12 <= int(value[1:]) < 24 for key, value in value_of.items())
+
+
+def test_keys_are_asked_for_early_as_in_zoology() -> None:
+    """With one pair, the place of its question has the density x^(0.01 - 1), x = 1, 2, ..."""
+    shape = TextShape(length=18, words=8, pairs=1)
+    places = [(answers[0] - 3) // 2 for _, answers in drawn("associative_recall", 4000, shape)]
+    counts = np.bincount(places, minlength=8) / len(places)
+    density = np.arange(1, 9) ** -0.99
+    np.testing.assert_allclose(counts, density / density.sum(), atol=0.025)  # 3 standard errors
 
 
 def test_what_is_copied_stands_before() -> None:
@@ -96,6 +106,22 @@ def test_lists_have_the_value_that_a_stack_computes() -> None:
         arguments.append(words)
     assert depths == {1, 2, 3}
     assert {word for words in arguments for word in words if word.startswith("[")} == {"[MIN", "[MAX", "[MED", "[SM"}
+
+
+def test_three_quarters_of_the_arguments_are_digits() -> None:
+    """In lists of any length; a list as long as asked for is one of many."""
+    from hf_lecture_models.tasks.language_models.synthetic_texts import _draw_list
+
+    generator, shares = np.random.default_rng(0), []
+    for _ in range(400):
+        words, _ = _draw_list(generator, depth=1)
+        lists = sum(word.startswith("[") for word in words) - 1
+        digits_of_root, level = 0, 0
+        for word in words:
+            level += word.startswith("[") - (word == "]")
+            digits_of_root += level == 1 and word.isdigit()
+        shares.append(digits_of_root / (digits_of_root + lists))
+    assert statistics.fmean(shares) == pytest.approx(0.75, abs=0.03)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from transformers import (
 from transformers.pipelines.pt_utils import KeyPairDataset
 
 from hf_lecture_models import LectureBertForQuestionAnswering, WordTokenizer
+from hf_lecture_models.tasks.question_answering.pipeline import OPTIONS, ExtractiveQuestionAnsweringPipeline
 from tests.tasks.many_inputs import Numbered, check_forms, check_laziness
 from tests.tasks.small_answerer import ROWS, save_small_bert, small_bert, small_tokenizer
 from tests.tokenization.spaced_bytes import KINDS, spaced_bytes
@@ -215,6 +216,65 @@ def test_forms_of_the_input(answer: Any) -> None:
     ]
 
 
+def test_options_at_construction_are_those_of_a_call(folder: Path, answer: Any) -> None:
+    options = {"top_k": 2, "max_seq_len": 24, "doc_stride": 4, "max_answer_len": 2, "max_question_len": 3}
+    options |= {"handle_impossible_answer": True, "align_to_words": False}
+    fixed = pipeline(NAME, model=str(folder), batch_size=4, **options)
+    assert fixed(LONG) == near(answer(LONG, **options))
+    assert fixed(LONG, top_k=1) == near(answer(LONG, **options | {"top_k": 1}))
+    assert fixed(LONG) != answer(LONG, top_k=2)
+
+
+def test_an_answer_at_the_end_of_a_long_text(answer: Any) -> None:
+    """Words behind the first window are found, at their place in the whole text."""
+    found = answer(LONG, top_k=100000, max_answer_len=1)
+    places = {(one["start"], one["end"]) for one in found}
+    last = LONG["context"].rindex("York")
+    assert (last, last + 4) in places
+    assert len(LONG["context"]) > 5 * 64
+
+
+def test_a_long_question_is_cut(answer: Any) -> None:
+    long, cut = ({**INPUTS[0], "question": "who met " * count} for count in (40, 5))
+    assert answer(long, max_question_len=10) == near(answer(cut))
+    assert answer(long, max_seq_len=23)["answer"] in long["context"]
+
+
+def test_a_text_that_the_tokenizer_drops_has_no_answer(answer: Any) -> None:
+    assert small_tokenizer()("\u200b", add_special_tokens=False)["input_ids"] == []
+    found = answer({"question": "who", "context": "\u200b"})
+    assert {**found, "score": 0} == {"score": 0, "start": 0, "end": 0, "answer": ""}
+
+
+def test_in_half_precision(answer: Any) -> None:
+    half = pipeline(NAME, model=small_bert().to(torch.bfloat16), tokenizer=small_tokenizer())
+    for found, expected in zip(half(INPUTS), answer(INPUTS), strict=True):
+        assert found["score"] == pytest.approx(expected["score"], rel=0.2)
+
+
+@pytest.mark.slow
+def test_a_compiled_model(answer: Any) -> None:
+    compiled: Any = torch.compile(small_bert(), backend="eager")
+    assert pipeline(NAME, model=compiled, tokenizer=small_tokenizer())(INPUTS[0]) == near(answer(INPUTS[0]))
+
+
+def test_an_adapter_of_peft() -> None:
+    """Without types of tokens, which peft 0.19 does not hand on to a model of answers."""
+    peft = pytest.importorskip("peft")
+    tokenizer = small_tokenizer(model_input_names=["input_ids", "attention_mask"])
+    expected = pipeline(NAME, model=small_bert(), tokenizer=tokenizer)(INPUTS)
+    adapted = peft.get_peft_model(small_bert(), peft.LoraConfig(task_type="QUESTION_ANS", target_modules=["query"]))
+    assert pipeline(NAME, model=adapted.eval(), tokenizer=tokenizer)(INPUTS, batch_size=2) == near(expected)
+
+
+def test_the_pipeline_saves_without_code(answer: Any, tmp_path: Path) -> None:
+    answer.save_pretrained(tmp_path)
+    assert not list(tmp_path.glob("*.py"))
+    again = pipeline(NAME, model=str(tmp_path))
+    assert type(again) is ExtractiveQuestionAnsweringPipeline
+    assert again(INPUTS[0]) == near(answer(INPUTS[0]))
+
+
 # Models
 
 
@@ -253,3 +313,8 @@ def test_a_model_without_answers_is_refused() -> None:
     other = pipeline(NAME, model=BertForSequenceClassification(small_bert().config).eval(), tokenizer=small_tokenizer())
     with pytest.raises(ValueError, match="BertForSequenceClassification does not say where answers are"):
         other(INPUTS[0])
+
+
+def test_the_documented_options_are_all() -> None:
+    for name, default in OPTIONS.items():
+        assert f"`{name}` ({default}" in (ExtractiveQuestionAnsweringPipeline.__doc__ or "")

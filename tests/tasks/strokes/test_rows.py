@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import gzip
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from hf_lecture_models.tasks.strokes.rows import (
     DIGITS,
+    SUNSPOTS,
     PointRowsRecipe,
+    as_points,
     fingerprint_points,
     read_points,
 )
@@ -84,6 +88,11 @@ def test_lines_that_are_refused(lines, message):
         read_points(recipe, "train")
 
 
+def test_blank_lines_and_a_byte_order_mark_are_skipped():
+    rows = read_points(write("own.jsonl", ["\ufeff[[3, 1, 0], [4, 1, 1]]", "", SEQUENCES[1], " "]), "train")
+    assert [own.tolist() for own in rows.columns["points"]] == SEQUENCES
+
+
 @pytest.mark.parametrize("at", [20, 40, -7, -3])
 def test_a_damaged_gzip_file_is_refused(at):
     """In its data, in its checksum, and in its length."""
@@ -117,6 +126,27 @@ def test_a_damaged_file_of_arrays_is_refused(compressed):
     Path("own.npy").rename("own.npz")
     with pytest.raises(ValueError, match="own.npz is damaged"):
         read_points(recipe, "train")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.ones((2, 3)) + 1j, np.array([["1", "2", "0"]]), np.zeros((2, 3), "M8[s]"), np.zeros((2, 3), object)],
+    ids=lambda array: str(array.dtype),
+)
+def test_only_real_numbers_are_points(array):
+    """numpy would drop the imaginary parts, and read texts as numbers."""
+    with pytest.raises(ValueError, match="points are an array of .*; they must be real numbers"):
+        as_points(array)
+    if array.dtype != object:
+        with pytest.raises(ValueError, match="own.npz, row 1: points are an array of .*; they must be real numbers"):
+            read_points(write_npz(train=array, train_len=np.array([len(array)])), "train")
+
+
+def test_numbers_of_other_libraries_are_points():
+    for given in (torch.ones(2, 3), [[np.float32(1), np.int64(1), Fraction(1)]] * 2, np.ones((2, 3), bool)):
+        assert as_points(given).tolist() == [[1.0, 1.0, 1.0]] * 2
+    with pytest.raises(ValueError, match=r"points are an array of shape \(3,\); give \(points, numbers\)"):
+        as_points(torch.ones(3))
 
 
 def test_arrays_that_are_refused():
@@ -162,3 +192,19 @@ def test_digits_by_rows():
         read_points(PointRowsRecipe(dataset_name=DIGITS, train_split="dev"), "train")
     with pytest.raises(ValueError, match="dataset_name must be one of"):
         read_points(PointRowsRecipe(dataset_name="some/points"), "train")
+
+
+def test_sunspots():
+    recipe = PointRowsRecipe(dataset_name=SUNSPOTS, train_split="start", validation_split="rest", test_split="test")
+    try:
+        import statsmodels  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match="pip install statsmodels"):
+            read_points(recipe, "train")
+        return
+    shapes = [
+        (row["points"].shape, row["given"])
+        for part in ("train", "validation", "test")
+        for row in read_points(recipe, part)
+    ]
+    assert shapes == [((200, 1), 0), ((240, 1), 200), ((309, 1), 240)]

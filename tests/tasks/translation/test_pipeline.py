@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,12 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import pipeline
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
 from hf_lecture_models.hub import export
 from hf_lecture_models.tasks.translation.alignment import align, words_of
 from hf_lecture_models.tasks.translation.pipeline import MachineTranslationPipeline
-from hf_lecture_models.tasks.translation.translate import translate
+from hf_lecture_models.tasks.translation.translate import translate, translate_n_best
 from tests.forked_python import PATIENCE
 from tests.tasks.many_inputs import check_forms, check_laziness
 from tests.tasks.small_translator import MODELS, SOURCES, make_translator, save_translator
@@ -139,6 +140,16 @@ def test_a_model_without_attention_shows_no_alignment() -> None:
         align(model, tokenizer, found)
 
 
+def test_heads_and_layers_are_counted_from_one() -> None:
+    model, tokenizer = make_translator("stock")
+    (alignment,) = align(model, tokenizer, translate(model, tokenizer, SOURCES[:1]))
+    assert [len(layer) for layer in alignment.layers] == [2, 2]
+    assert torch.equal(alignment.of(2, 1), alignment.layers[1][0])
+    for layer, head, message in ((3, None, "no layer 3"), (1, 3, "no head 3"), (None, 1, "a head belongs to a layer")):
+        with pytest.raises(ValueError, match=message):
+            alignment.of(layer, head)
+
+
 _WITHOUT_PACKAGE = """
 import json, sys
 sys.modules["hf_lecture_models"] = None
@@ -156,7 +167,7 @@ def test_it_travels_with_the_model(joint: bool, tmp_path: Path) -> None:
     model, tokenizer = make_translator("ours", joint_vocabulary=joint)
     export(model, tokenizer, tmp_path / "out")
     entry = json.loads((tmp_path / "out" / "config.json").read_text())["custom_pipelines"][NAME]
-    assert entry["impl"] == "pipelines_machine_translation.MachineTranslationPipeline"
+    assert entry["impl"] == "tasks_translation_pipeline.MachineTranslationPipeline"
     assert type(pipeline(NAME, model=str(tmp_path / "out"))) is MachineTranslationPipeline
     command = [sys.executable, "-c", _WITHOUT_PACKAGE, str(tmp_path / "out"), json.dumps(SOURCES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
@@ -165,3 +176,33 @@ def test_it_travels_with_the_model(joint: bool, tmp_path: Path) -> None:
     kind, theirs = json.loads(done.stdout)
     assert (kind == "TokenizerPair") == (not joint)
     assert [one["translation_text"] for one in theirs] == [one["translation_text"] for one in ours]
+
+
+def test_a_model_in_memory_with_two_vocabularies() -> None:
+    model, pair = make_translator("ours", joint_vocabulary=False)
+    (expected,) = translate(model, pair, SOURCES[:1])
+    assert pipeline(NAME, model=model, tokenizer=pair)(SOURCES[0])["translation_text"] == expected.text
+    message = "the model has two vocabularies and comes from no folder.* as tokenizer=TokenizerPair"
+    with pytest.raises(ValueError, match=message):
+        pipeline(NAME, model=model, tokenizer=pair.source)
+
+
+def test_the_auto_classes_give_the_same(folder: Path) -> None:
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    found = translate_n_best(model, tokenizer, SOURCES[:2])
+    again = pipeline(NAME, model=model, tokenizer=tokenizer)(SOURCES[:2])
+    assert [one[0].text for one in found] == [one["translation_text"] for one in again]
+
+
+def test_a_saved_copy_has_both_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    save_translator(tmp_path / "model", "ours", joint_vocabulary=False)
+    monkeypatch.chdir(tmp_path)
+    first = pipeline(NAME, model="model")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    first.save_pretrained("copy")
+    assert pipeline(NAME, model="copy")(SOURCES) == first(SOURCES)
+    assert "max_new_tokens" not in capfd.readouterr().err  # transformers warns of two limits
+    shutil.rmtree(tmp_path / "elsewhere" / "copy" / "target_tokenizer")
+    with pytest.raises(FileNotFoundError, match="copy has no folder target_tokenizer, which its config.json names"):
+        pipeline(NAME, model="copy")

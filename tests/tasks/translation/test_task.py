@@ -22,7 +22,8 @@ from hf_lecture_models.tasks.core.main import train_and_test, train_seeds
 from hf_lecture_models.tasks.registry import task_of
 from hf_lecture_models.tasks.translation.bleu import _say_that_bleu_is_left_out, bleu_and_chrf
 from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe
-from hf_lecture_models.tasks.translation.translate import translate
+from hf_lecture_models.tasks.translation.translate import encode_sources, translate
+from hf_lecture_models.tokenization.pairs import TokenizerPair
 from tests.tasks.small_translator import MODELS, PAIRS, ROWS, SOURCES, TARGETS, make_translator, rows, small_recipe
 
 TASK = Translation()
@@ -69,6 +70,14 @@ def test_the_measures_are_sacrebleus_on_the_texts(trained: tuple[str, Path]) -> 
     assert (measured["num_beams"], measured["pairs"]) == (2, len(PAIRS))
 
 
+def test_the_card_has_the_signature(trained: tuple[str, Path]) -> None:
+    folder = trained[1]
+    model, tokenizer = load_model(str(folder))
+    card = render_card(facts_of(folder, model, tokenizer))
+    assert card.data.pipeline_tag == "translation"
+    assert "The signature of BLEU is `nrefs:1|case:mixed" in card.text
+
+
 # Data
 
 
@@ -79,6 +88,24 @@ def test_line_aligned_files_go_in_pairs(tmp_path: Path, monkeypatch: pytest.Monk
     assert list(found or ()) == ROWS[:3]
     assert found is not None
     assert found.where(2) == "c.txt with d.txt, row 1"
+
+
+def test_columns_within_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many translation data sets of the Hub have them."""
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps({"id": 1, "translation": {"fr": source, "en": target}}) for source, target in PAIRS]
+    write(tmp_path, pairs=lines)
+    Path("pairs.txt").rename("pairs.jsonl")
+    columns = {"source": "translation.fr", "target": "translation.en"}
+    assert list(TASK.read(TranslationRecipe(train_files=["pairs.jsonl"], columns=columns), "train") or ()) == ROWS
+
+
+def test_without_data_there_is_the_grammar() -> None:
+    recipe = TranslationRecipe()
+    assert recipe.task == "french_english"
+    parts = [TASK.read(recipe, part) for part in ("train", "validation", "test")]
+    assert [len(part or ()) for part in parts] == [5000, 200, 200]
+    assert TranslationRecipe(train_rows=ROWS).task is None
 
 
 def test_a_run_on_the_grammar_is_measured_on_its_validation_pairs(
@@ -182,6 +209,33 @@ def test_the_vocabulary_of_another_model() -> None:
             use()
 
 
+def test_marks_around_a_source_are_left_out_as_in_training() -> None:
+    model, tokenizer = make_translator()
+    marked = [f"<s> {source} </s>" for source in SOURCES]
+    assert encode_sources(model, tokenizer, marked) == encode_sources(model, tokenizer, SOURCES)
+
+
+def test_recipes_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="task french_english brings pairs of its own, but others to train on"):
+        TranslationRecipe(task="french_english", train_files=["a.fr.txt", "a.en.txt"])
+
+
+def test_the_smoothed_loss_is_the_models_own_where_nothing_is_smoothed(tmp_path: Path) -> None:
+    """Stock and ours, with labels or with what the decoder reads."""
+    for kind in MODELS:
+        model, tokenizer = make_translator(kind)
+        batches = [
+            TASK.batches(model, tokenizer, rows(), small_recipe(kind, batch_tokens=4000, label_smoothing=share))
+            for share in (0.0, 1e-9)
+        ]
+        losses = []
+        for source in batches:
+            (batch,) = source.next_step()
+            with torch.no_grad():
+                losses.append(batch.loss_of(model(**batch.inputs, use_cache=False)))
+        torch.testing.assert_close(*losses)
+
+
 # Training
 
 
@@ -223,6 +277,16 @@ def test_a_vocabulary_for_each_language(tmp_path: Path) -> None:
         assert translate(AutoModelForSeq2SeqLM.from_pretrained(folder), alone, SOURCES) == found
         target = AutoTokenizer.from_pretrained(folder, subfolder="target_tokenizer")
         assert found[0].text == target.decode(found[0].ids, skip_special_tokens=True).strip()
+
+
+def test_a_run_is_not_resumed_with_another_target_vocabulary(tmp_path: Path) -> None:
+    recipe = small_recipe("ours", output_dir=str(tmp_path), joint_vocabulary=False, tokenizer={"type": "word"})
+    data = rows()
+    pair = TASK.processor(recipe, data)
+    TASK.train(TASK.model(recipe, pair, data), pair, data, None, recipe, quiet=True)
+    others = TokenizerPair(pair.source, pair.source)
+    with pytest.raises(ValueError, match="cannot resume: the tokenizer changed since the run was started"):
+        TASK.train(TASK.model(recipe, pair, data), others, data, None, recipe, resume=True, quiet=True)
 
 
 @pytest.mark.slow
@@ -273,3 +337,12 @@ def test_names_of_columns_are_not_learned_as_a_pair(tmp_path: Path, first: str, 
     data = TASK.read(recipe, "train")
     assert data is not None
     assert len(data) == len(PAIRS) + (not is_header and first != "source\ttarget")
+
+
+def test_a_dictionary_has_no_header(tmp_path: Path) -> None:
+    """Of single words nothing tells the first pair from the others."""
+    path = tmp_path / "words.tsv"
+    path.write_text("chat\tcat\nchien\tdog\nmaison\thouse\n", encoding="utf-8")
+    data = TASK.read(TranslationRecipe(train_files=[str(path)]), "train")
+    assert data is not None
+    assert data[0] == {"source": "chat", "target": "cat"}
