@@ -5,7 +5,7 @@
 
 Lines "the number of K is 3 9 1 4" are put among the first lines of WikiText-2's training text: each letter owns four
 digits that were drawn by the seed, and each of the numbers of repetitions has several owners; those of 0 stand nowhere.
-All models read the same words. A secret is ranked among all 10,000 (`evaluation.exposure`). Each seed draws other
+All models read the same words. A secret is ranked among all 10,000 (`lab.studies.exposure`). Each seed draws other
 secrets, other places and other initial weights. A run that was cut off goes on after the last finished model. About 10
 CPU minutes of one thread; draws docs/canaries.svg.
 """

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What other code asks of a model, and the answers for models that do not say.
+"""What other code reads from a model or its configuration, and the values for models that do not declare them.
 
-A model declares an answer by an attribute, property, method or field of this name; models of transformers have some of
-these names too, and for the others the answer below.
+A model declares a value by an attribute, property, method or field of this name. Models of transformers have some of
+these names too; where they lack one, the value below counts.
 """
 
 from typing import Any
@@ -68,7 +68,7 @@ _OF_MODEL: dict[str, Any] = {
 
 
 def trait(model: Any, name: str) -> Any:
-    """Return what a model, ours or of transformers, says to one of the questions above.
+    """Return what a model, ours or of transformers, declares, or the value above if it declares nothing.
 
     >>> from transformers import GPT2Config, GPT2LMHeadModel
     >>> from hf_lecture_models import NGramConfig, NGramForCausalLM
@@ -80,7 +80,7 @@ def trait(model: Any, name: str) -> Any:
         model: a model, or a class of models if the model declares it as a class attribute.
 
     Raises:
-        KeyError: nothing asks this.
+        KeyError: no trait has this name.
     """
     if name in _OF_MODEL:
         return getattr(model, name, _OF_MODEL[name])

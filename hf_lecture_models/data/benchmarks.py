@@ -5,7 +5,7 @@
 These are GLUE (Wang et al. 2018), which gluebenchmark.com scores; the Stanford Sentiment Treebank (Socher et al. 2013)
 with its five degrees, or with these merged into negative, neutral and positive; the parts of speech of UD English EWT
 (Silveira et al. 2014); the rare and new names of WNUT-17 (Derczynski et al. 2017); SQuAD 1.1 and 2.0 (Rajpurkar et al.
-2016, 2018); and multiple choice, whose rows `choice_rows.py` describes. The names and numbers of GLUE's classes are
+2016, 2018); and multiple choice, whose rows `tasks.choice.rows` describes. The names and numbers of GLUE's classes are
 those of nyu-mll/glue on the Hub.
 """
 
@@ -69,7 +69,7 @@ class Benchmark:
         source: the text that a text-to-text model reads for a row.
         scheme: the kind of its tags, "plain" or "entities".
         has_unanswerable: whether texts may hold no answer; None: the data decide.
-        form: the form of its choices, a key of `choice_rows.FORMS`.
+        form: the form of its choices, a key of `tasks.choice.rows.FORMS`.
         hub: its data on the Hub.
     """
 

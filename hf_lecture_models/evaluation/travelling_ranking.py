@@ -172,7 +172,7 @@ class SentenceRankingPipeline(Pipeline):
 
 
 def _total(score: float, log_prob: float, sequence: str, weight: float, length_bonus: float) -> float:
-    """Return the exact total; a weight of 0 ignores even a log_prob of minus infinity (`evaluation.rescoring`)."""
+    """Return the exact total; a weight of 0 ignores even a log_prob of minus infinity."""
     log_prob = log_prob if weight else 0.0
     if math.isinf(score) or math.isinf(log_prob):
         return score + weight * log_prob

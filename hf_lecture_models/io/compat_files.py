@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""More names from young or private places of transformers (`io/compat.py`): those that no published code needs.
+"""More names from recent or private places of transformers (`io/compat.py`): those that no published code needs.
 
 They read saved files, convert weights and register classes.
 """

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What published code has of io/saved_json.py: a JSON file is whole, and holds an object."""
+"""What published code has of io/saved_json.py: a JSON file is read, and must hold an object."""
 
 import json
 from pathlib import Path

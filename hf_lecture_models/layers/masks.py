@@ -12,9 +12,10 @@ A caller says it in one of three ways: by an attention mask (batch, keys), 1 = r
 axes, which says it for each position by itself; or, where a row holds several texts ("packed"), by position ids that
 start from 0 with each text.
 
-The functions take an `implementation` ("eager", "sdpa", "flex_attention", ...) and the positions that attend, `hidden`
-(batch, seq, hidden), for shape, type and device only. They return (batch or 1, 1, seq, keys): numbers to add for eager
-(0 = may attend), True = may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention.
+`causal_mask` of layers/causal_attention.py and `bidirectional_mask` of layers/bidirectional_attention.py take an
+`implementation` ("eager", "sdpa", "flex_attention", ...) and the positions that attend, `hidden` (batch, seq, hidden),
+for shape, type and device only. They return (batch or 1, 1, seq, keys): numbers to add for eager (0 = may attend), True
+= may attend for sdpa, or None where sdpa needs no mask; a block mask for flex_attention. Here is what both share.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a published copy has of layers/recurrent_export.py."""
+"""What a published copy has of layers/recurrent_export.py: an error that names the package."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What other code asks of models: each question has a model of ours that answers it, and somebody who asks."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ def test_each_question_is_answered_by_a_model_and_asked():
         for name in names:
             assert f'"{name}"' in source, name
             assert any(declares(owner, name) for owner in owners), name
+    asked = set(re.findall(r'\btrait\([^()]+, "(\w+)"\)', source))
+    assert asked <= traits._OF_CONFIGURATION.keys() | traits._OF_MODEL.keys()
 
 
 def test_models_that_do_not_say_have_the_default():

@@ -19,7 +19,8 @@ class HeadRecipe(TaskRecipe):
     """
 
     freeze_backbone: bool = setting(
-        False, "train the head alone, on what the backbone of from_pretrained says of each text, which is computed once"
+        False,
+        "train the head alone, on the outputs of from_pretrained's backbone, which are computed once for each text",
     )
 
     def __post_init__(self) -> None:
@@ -28,7 +29,7 @@ class HeadRecipe(TaskRecipe):
         super().__post_init__()
         self.model = self.model if changes is None else changes
         if self.freeze_backbone and not self.from_pretrained:
-            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has nothing to say")
+            raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has learned nothing")
 
     def _changes_of_checkpoint(self) -> dict[str, Any] | None:
         """Return the fields of `model` that differ from the recipe's default; None if it is a model of another type."""

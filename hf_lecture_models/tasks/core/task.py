@@ -123,7 +123,7 @@ class Task(ABC, Generic[RecipeType]):
     `encode`, `measure` and the predictions take its settings (`settings_class`), or a recipe, which has them too.
 
     Attributes:
-        name: the name of its module, also shown on cards.
+        name: its key in `tasks.registry.TASKS`, also on cards.
         auto_class: the Auto class that loads its models.
         pipeline_tag: the pipeline that runs its models, and their kind on the Hub, or "".
         items: the items that the loss is a mean over and the progress bar counts, such as "tokens".

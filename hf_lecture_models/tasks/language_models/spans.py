@@ -119,7 +119,7 @@ class SpanCorruption(TextsTask[SpanCorruptionRecipe]):
     def model(self, recipe: SpanCorruptionRecipe, processor: Any, data: Sequence[str]) -> Any:
         """The encoder-decoder."""
         model = make_encoder_decoder(recipe, processor)
-        if trait(model, "decoder_start_token_id") is None:  # as in transformers' T5Config
+        if model.config.to_dict().get("decoder_start_token_id") is None:  # as in transformers' T5Config
             model.config.decoder_start_token_id = processor.pad_token_id
             model.generation_config.decoder_start_token_id = processor.pad_token_id
         return model

@@ -24,7 +24,7 @@ _FEATURES = {
 
 
 class LectureMetric(evaluate.Metric):
-    """The measure that the name of the configuration says."""
+    """The measure that the name of the configuration names."""
 
     def _info(self) -> evaluate.MetricInfo:
         self.measure = "accuracy" if self.config_name == "default" else self.config_name

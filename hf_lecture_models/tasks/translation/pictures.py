@@ -25,7 +25,7 @@ def save_alignment(
     title: str,
     caption: str,
 ) -> None:
-    """Draw the weights of `evaluation.alignment`: rows are the target's words.
+    """Draw the weights of `tasks.translation.alignment`: rows are the target's words.
 
         save_alignment(found.source, found.target, found.of(), "map.svg", found.which(), caption="small_gru")
 

@@ -301,7 +301,7 @@ def test_features_in_bf16_are_those_of_a_backbone_that_runs(tmp_path: Path, name
 
 
 def test_what_cannot_be_frozen_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="freeze_backbone needs from_pretrained: a new backbone has nothing to say"):
+    with pytest.raises(ValueError, match="freeze_backbone needs from_pretrained: a new backbone has learned nothing"):
         TextClassificationRecipe(train_rows=ROWS, freeze_backbone=True)
     with pytest.raises(ValueError, match="BertModel has no weight outside its backbone"):
         freeze_backbone(BertModel(BertConfig(**BERT)), new=())
