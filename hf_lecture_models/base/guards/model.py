@@ -35,7 +35,7 @@ class ModelGuards(TravellingGuards):
 
         Not by a metaclass: a subclass may have one of its own, as those of `abc.ABC` and `typing.Protocol` do.
         """
-        super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
+        super().__init_subclass__(**kwargs)
         owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
         if owner is cls:
             build = cls.__init__

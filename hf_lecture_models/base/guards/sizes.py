@@ -34,9 +34,10 @@ _COUNTER = _Counter()
 
 
 def _count(_: nn.Module, name: str, tensor: Tensor | None) -> None:
-    if _COUNTER.count is not None and tensor is not None:
-        if tensor.device.type == "cpu" and type(tensor.data) is Tensor:
-            _COUNTER.count(tensor)
+    if _COUNTER.count is None or tensor is None:
+        return
+    if tensor.device.type == "cpu" and type(tensor.data) is Tensor:
+        _COUNTER.count(tensor)
 
 
 # For good: another thread may be reading the list of hooks at any time.
