@@ -2,7 +2,11 @@
 """A configuration alone cannot fill the memory."""
 
 import copy
+import inspect
 import pickle
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import pytest
 import torch
@@ -17,6 +21,8 @@ from hf_lecture_models import (
     Gpt1ForCausalLM,
     NGramConfig,
     RecurrentConfig,
+    RecurrentSeq2SeqConfig,
+    RecurrentSeq2SeqModel,
     SelfAttentionConfig,
 )
 from hf_lecture_models.base.guards import sizes
@@ -105,3 +111,57 @@ def test_a_subclass_may_take_arguments_of_its_own():
 
     config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=2)
     assert WithMore(config, 2, offset=3).factor == 5
+
+
+class _Mixin(ABC):
+    @abstractmethod
+    def name(self):
+        """Return a name."""
+
+
+class _Named(Protocol):
+    def name(self): ...
+
+
+@pytest.mark.parametrize("mixin", [_Mixin, _Named])
+def test_a_subclass_may_have_a_metaclass_of_its_own(mixin, monkeypatch):
+    class Named(Gpt1ForCausalLM, mixin):
+        def name(self):
+            return "mine"
+
+    config = Gpt1Config(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=2)
+    assert Named(config).name() == "mine"
+    monkeypatch.setattr(sizes, "UNCHECKED", 2**10)
+    monkeypatch.setattr(sizes, "free_bytes", lambda: 2**10)
+    with pytest.raises(ValueError, match="a Named of this configuration"):
+        Named(Gpt1Config(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2))
+
+
+def test_a_model_says_what_it_is_built_from():
+    assert list(inspect.signature(Gpt1ForCausalLM).parameters) == ["config"]
+    assert list(inspect.signature(RecurrentSeq2SeqModel).parameters) == ["config"]
+
+
+def test_threads_may_build_models_at_the_same_time(monkeypatch):
+    config = Gpt1Config(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)
+    hooks = torch.nn.modules.module._global_parameter_registration_hooks
+    before, seen, parts = list(hooks), [], []
+    monkeypatch.setattr(sizes, "check_model_size", parts.append)
+
+    def add_layers(self, config):
+        # What another thread builds meanwhile is not of this model.
+        with ThreadPoolExecutor(1) as other:
+            other.submit(torch.nn.Linear, 2**10, 2**10).result()
+        seen.append((list(hooks), len(parts)))
+        CausalLMHead.add_layers(self, config)
+
+    monkeypatch.setattr(Gpt1ForCausalLM, "add_layers", add_layers)
+    monkeypatch.setattr(sizes, "UNCHECKED", 2**20)
+    Gpt1ForCausalLM(config)
+    assert seen == [(before, 0)]  # torch reads the list while it may not change
+
+
+def test_the_message_names_the_whole_model(monkeypatch):
+    monkeypatch.setattr(sizes, "free_bytes", lambda: 2**31)
+    with pytest.raises(ValueError, match="a RecurrentSeq2SeqModel of this configuration"):
+        RecurrentSeq2SeqModel(RecurrentSeq2SeqConfig(vocab_size=99, hidden_size=2**17))

@@ -4,6 +4,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,15 +19,34 @@ from hf_lecture_models.base.guards.checkpoint import (
     refuse_unloadable,
 )
 from hf_lecture_models.base.guards.serving import check_served_call, refuse_unserved
-from hf_lecture_models.base.guards.sizes import SizeChecked
+from hf_lecture_models.base.guards.sizes import size_checked
 from hf_lecture_models.base.travelling_guards import ModelGuards as TravellingGuards
 from hf_lecture_models.base.travelling_guards import refuse_missing
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 
 
-class ModelGuards(TravellingGuards, metaclass=SizeChecked):
-    """`PreTrainedModel` with atomic saves and checked loads."""
+class ModelGuards(TravellingGuards):
+    """`PreTrainedModel` with atomic saves, checked loads and a size that the memory can hold."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Check the size at each `__init__` of models; a head that is no model by itself gets one that calls its own.
+
+        Not by a metaclass: a subclass may have one of its own, as those of `abc.ABC` and `typing.Protocol` do.
+        """
+        super().__init_subclass__(**kwargs)
+        owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
+        if owner is cls:
+            build = cls.__init__
+        elif issubclass(owner, ModelGuards):
+            return
+        else:
+
+            @wraps(owner.__init__)
+            def build(self: Any, *args: Any, **kwargs: Any) -> None:
+                super(cls, self).__init__(*args, **kwargs)
+
+        setattr(cls, "__init__", size_checked(build))  # noqa: B010
 
     def _prepare_cache_for_generation(
         self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any

@@ -4,7 +4,11 @@
 A mistyped number in a configuration asks for hundreds of gigabytes. Small models are built once, and only counted.
 """
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
+from functools import wraps
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -20,54 +24,77 @@ UNCHECKED = 2**28
 _REGISTER = nn.Module.register_parameter
 
 
-class SizeChecked(type):
-    """The class of models: calling one builds a model, whose bytes are counted as its parameters appear.
+class _Counter(threading.local):
+    """Of each thread: what is called with the parameters and buffers of the model that is being built, if one is."""
+
+    count: Callable[[Tensor], None] | None = None
+
+
+_COUNTER = _Counter()
+
+
+def _count(_: nn.Module, name: str, tensor: Tensor | None) -> None:
+    if _COUNTER.count is None or tensor is None:
+        return
+    if tensor.device.type == "cpu" and type(tensor.data) is Tensor:
+        _COUNTER.count(tensor)
+
+
+# For good: another thread may be reading the list of hooks at any time.
+hooks.register_module_parameter_registration_hook(_count)
+hooks.register_module_buffer_registration_hook(_count)
+
+
+def size_checked(build: Callable[..., None]) -> Callable[..., None]:
+    """Return the `__init__` of a model with its bytes counted as its parameters appear.
 
     From `UNCHECKED` bytes on, the whole size is found out once, on the meta device, and compared with the free memory.
     A parameter is counted before it is filled, and an empty one takes no memory yet.
+
+    Raises:
+        ValueError: at a call, if the model does not fit into the memory.
     """
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Build a model.
+    @wraps(build)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        # The model that is being built counts what its bases and its parts build.
+        with _counted(type(self), args, kwargs) if _COUNTER.count is None and _allocates_here() else nullcontext():
+            build(self, *args, **kwargs)
 
-        Raises:
-            ValueError: it does not fit into the memory.
-        """
-        if not _allocates_here():
-            return super().__call__(*args, **kwargs)
-        # The tables of an n-gram model are filled as they are made.
-        tables = getattr(args[0] if args else kwargs.get("config"), "table_sizes", None)
-        counted, is_checked = 4 * sum(tables or ()), False
+    return checked
 
-        def check() -> None:
-            nonlocal is_checked
-            if not is_checked:
-                is_checked = True
-                with torch.device("meta"), init.no_init_weights():
-                    check_model_size(super(SizeChecked, cls).__call__(*deepcopy(args), **deepcopy(kwargs)))
 
-        def count(_: nn.Module, name: str, tensor: Tensor | None) -> None:
-            nonlocal counted
-            if tensor is not None and tensor.device.type == "cpu" and type(tensor.data) is Tensor:
-                counted += tensor.nbytes
-                if counted > UNCHECKED:
-                    check()
+@contextmanager
+def _counted(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    """Count what is registered within the block, in which `cls(*args, **kwargs)` is built."""
+    # The tables of an n-gram model are filled as they are made.
+    tables = getattr(args[0] if args else kwargs.get("config"), "table_sizes", None)
+    counted, is_checked = 4 * sum(tables or ()), False
 
+    def check() -> None:
+        nonlocal is_checked
+        if not is_checked:
+            is_checked = True
+            with torch.device("meta"), init.no_init_weights():
+                check_model_size(cls(*deepcopy(args), **deepcopy(kwargs)))
+
+    def count(tensor: Tensor) -> None:
+        nonlocal counted
+        counted += tensor.nbytes
         if counted > UNCHECKED:
             check()
-        handles = (
-            hooks.register_module_parameter_registration_hook(count),
-            hooks.register_module_buffer_registration_hook(count),
-        )
-        try:
-            return super().__call__(*args, **kwargs)
-        except RuntimeError as error:
-            if "allocate" in str(error):  # a single parameter is larger than all memory
-                check()
-            raise
-        finally:
-            for handle in handles:
-                handle.remove()
+
+    _COUNTER.count = count
+    try:
+        if counted > UNCHECKED:
+            check()
+        yield
+    except RuntimeError as error:
+        if "allocate" in str(error):  # a single parameter is larger than all memory
+            check()
+        raise
+    finally:
+        _COUNTER.count = None
 
 
 def _allocates_here() -> bool:

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, signature, unwrap
 from typing import Any, ClassVar
 
 from torch import Tensor
@@ -50,7 +50,7 @@ class ModelHead:
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)  # type: ignore[call-arg]
-        if isinstance(self, PreTrainedModel) and type(self).__init__ is ModelHead.__init__:
+        if isinstance(self, PreTrainedModel) and unwrap(type(self).__init__) is ModelHead.__init__:
             options = dict(self.base_model_options)
             if "add_pooling_layer" in signature(self.base_model_class.__init__).parameters:
                 options["add_pooling_layer"] = isinstance(self, TextVectorHead)
