@@ -1,11 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Checks without which a loaded model may compute something else: what a published copy has of base/guards."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers.modeling_utils import PreTrainedModel
 
 from hf_lecture_models.io.compat import PreTrainedConfig
@@ -62,7 +63,7 @@ class ModelGuards(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load as transformers does; missing or unknown weights are a ValueError, and two for one matrix."""
+        """Load as transformers does; a ValueError names weights that are not the saved model's."""
         with_info = kwargs.pop("output_loading_info", False)
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = super().from_pretrained(pretrained_model_name_or_path, *args, **kwargs, output_loading_info=True)
@@ -76,6 +77,7 @@ class ModelGuards(PreTrainedModel):
         refuse_missing(self, info, source)
         refuse_unexpected(self, info, source)
         refuse_untied(self, source)
+        refuse_non_finite(self, source)
 
     def post_init(self) -> None:
         """Finish the model as transformers does; a server that cannot serve it is a ValueError."""
@@ -172,6 +174,30 @@ def refuse_untied(model: Any, source: str) -> None:
                 f"{source}: {name} and {other} differ in the weights file, but the configuration makes them one matrix "
                 "(tie_word_embeddings=True); load with tie_word_embeddings=False, or restore the file"
             )
+
+
+def refuse_non_finite(model: nn.Module, source: str) -> None:
+    """Raise a ValueError that names the first parameter with a value that is NaN or infinite."""
+    for name, parameter in model.named_parameters():
+        for tensor in _plain_tensors(parameter.detach()):
+            if not tensor.is_floating_point() or tensor.is_meta:
+                continue
+            values = tensor.float() if tensor.itemsize == 1 else tensor  # of eight bits, nothing can be added up
+            # The sum is non-finite as soon as one element is, and needs no second tensor of that size.
+            if not torch.isfinite(values.sum()) and not torch.isfinite(values).all():
+                raise ValueError(
+                    f"{source} holds NaN or infinite values in {name}; its training diverged, it is damaged, or "
+                    f"{str(tensor.dtype).removeprefix('torch.')} cannot hold its numbers"
+                )
+
+
+def _plain_tensors(tensor: Tensor) -> Iterator[Tensor]:
+    """The tensor itself, or those that one of a subclass wraps, as a quantised one does its integers and scales."""
+    if type(tensor) is Tensor:
+        yield tensor
+    elif is_traceable_wrapper_subclass(tensor):
+        for name in tensor.__tensor_flatten__()[0]:
+            yield from _plain_tensors(getattr(tensor, name))
 
 
 def _refuse(names: Any, verb: str, source: str) -> None:

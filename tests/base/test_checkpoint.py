@@ -24,8 +24,7 @@ from hf_lecture_models import (
     SelfAttentionForCausalLM,
     WordTokenizer,
 )
-from hf_lecture_models.base.guards.checkpoint import refuse_non_finite
-from hf_lecture_models.base.travelling_guards import align, refuse_missing
+from hf_lecture_models.base.travelling_guards import align, refuse_missing, refuse_non_finite
 from hf_lecture_models.hub import export
 
 SPECIAL = {"bos_token_id": 17, "eos_token_id": 18, "pad_token_id": 19}

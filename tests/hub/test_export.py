@@ -6,6 +6,7 @@ That it loads where the package cannot be imported is checked for every model by
 
 import errno
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_auto_map_lists_every_class_of_the_model_type(tmp_path: Path) -> None:
 
 LOAD = """
 from transformers import AutoModelForCausalLM
-for name in ("lacks", "unknown"):
+for name in ("lacks", "unknown", "diverged"):
     try:
         AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True)
         print("loaded")
@@ -91,15 +92,18 @@ def test_a_published_copy_refuses_weights_that_are_not_its_own(tmp_path: Path) -
     model = StandInForCausalLM(StandInConfig())
     weights = model.state_dict()
     first = sorted(weights)[0]
-    for name in ("lacks", "unknown"):
+    for name in ("lacks", "unknown", "diverged"):
         export(model, None, tmp_path / name)
     others = {key: tensor.contiguous() for key, tensor in weights.items() if key != first}
     save_file(others, tmp_path / "lacks" / "model.safetensors", {"format": "pt"})
     further = {key: tensor.clone() for key, tensor in weights.items()} | {"other.weight": torch.ones(1)}
     save_file(further, tmp_path / "unknown" / "model.safetensors", {"format": "pt"})
-    lacking, unknown = output_without_package(LOAD, tmp_path, tmp_path / "modules").splitlines()
+    nan = {key: tensor.clone() for key, tensor in weights.items()} | {first: torch.full_like(weights[first], math.nan)}
+    save_file(nan, tmp_path / "diverged" / "model.safetensors", {"format": "pt"})
+    lacking, unknown, diverged = output_without_package(LOAD, tmp_path, tmp_path / "modules").splitlines()
     assert f"lacks tensors: {first}" in lacking
     assert "holds unknown tensors: other.weight" in unknown
+    assert f"holds NaN or infinite values in {first}" in diverged
 
 
 RANK = """

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch import Tensor
 
 from hf_lecture_models.base.travelling_guards import absent_modules
 from hf_lecture_models.io.compat_files import (
@@ -170,30 +169,6 @@ def refuse_other_types(info: dict[str, Any], source: str) -> None:
             f"{source}: {name} is of type {kinds[0]} in the weights file, but the model's is {kinds[1]}: the file is "
             "damaged, or of another model; restore the file that was saved with the configuration"
         )
-
-
-def refuse_non_finite(model: nn.Module, source: str) -> None:
-    """Raise a ValueError that names the first parameter with a value that is NaN or infinite."""
-    for name, parameter in model.named_parameters():
-        for tensor in _plain_tensors(parameter.detach()):
-            if not tensor.is_floating_point() or tensor.is_meta:
-                continue
-            values = tensor.float() if tensor.itemsize == 1 else tensor  # of eight bits, nothing can be added up
-            # The sum is non-finite as soon as one element is, and needs no second tensor of that size.
-            if not torch.isfinite(values.sum()) and not torch.isfinite(values).all():
-                raise ValueError(
-                    f"{source} holds NaN or infinite values in {name}; its training diverged, it is damaged, or "
-                    f"{str(tensor.dtype).removeprefix('torch.')} cannot hold its numbers"
-                )
-
-
-def _plain_tensors(tensor: Tensor) -> Iterator[Tensor]:
-    """The tensor itself, or those that one of a subclass wraps, as a quantised one does its integers and scales."""
-    if type(tensor) is Tensor:
-        yield tensor
-    elif is_traceable_wrapper_subclass(tensor):
-        for name in tensor.__tensor_flatten__()[0]:
-            yield from _plain_tensors(getattr(tensor, name))
 
 
 def refuse_different(model: Any, tensors: Mapping[str, Tensor]) -> None:

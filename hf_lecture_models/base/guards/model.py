@@ -13,7 +13,6 @@ import torch
 from hf_lecture_models.base.guards.checkpoint import (
     check_tied_weights,
     compare_with_files,
-    refuse_non_finite,
     refuse_other_shapes,
     refuse_other_types,
     refuse_unloadable,
@@ -30,7 +29,7 @@ class ModelGuards(TravellingGuards):
     """`PreTrainedModel` with atomic saves, checked loads and a size that the memory can hold."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Check the size at each `__init__` of models; a head that is no model by itself gets one that calls its own.
+        """Check the size at each `__init__` of models; where a head brings it, it is wrapped.
 
         Not by a metaclass: a subclass may have one of its own, as those of `abc.ABC` and `typing.Protocol` do.
         """
@@ -171,7 +170,6 @@ class ModelGuards(TravellingGuards):
         model, info = loaded
         if not any_shape:
             refuse_other_shapes(info, source)
-        refuse_non_finite(model, source)
         return (model, info) if with_info else model
 
     @classmethod

@@ -25,7 +25,7 @@ _REGISTER = nn.Module.register_parameter
 
 
 class _Counter(threading.local):
-    """Of each thread: what is called with the parameters and buffers of the model that is being built, if one is."""
+    """Called with the parameters and buffers of the model that a thread is building; each thread has its own."""
 
     count: Callable[[Tensor], None] | None = None
 

@@ -10,6 +10,7 @@ from hf_lecture_models.models.ngram.checks_ngram import (
     POSITIVE_FIELDS,
     broken_rule,
     check_fields,
+    ngram_counts,
 )
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -21,6 +22,7 @@ setattr(NGramConfig, "check_fields", check_fields)  # noqa: B010
 setattr(NGramConfig, "_broken_rule", broken_rule)  # noqa: B010
 NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITIVE_FIELDS
 NGramConfig.largest_values = LARGEST_VALUES
+setattr(NGramConfig, "ngram_counts", property(ngram_counts))  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
