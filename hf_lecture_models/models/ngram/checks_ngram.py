@@ -138,7 +138,7 @@ def how_estimated(config: NGramConfig) -> dict[str, Any]:
 def ngram_counts(config: NGramConfig) -> list[int]:
     """Return how many n-grams of each order there are, as an ARPA file counts them: `sizes` without `<pad>`.
 
-    >>> ngram_counts(NGramConfig(vocab_size=4, order=1, pad_token_id=3))
+    >>> NGramConfig(vocab_size=4, order=1, pad_token_id=3).ngram_counts
     [3]
     """
     is_padding = config.pad_token_id not in (None, config.bos_token_id, config.eos_token_id, config.unk_token_id)
