@@ -241,12 +241,12 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     result = outcome.training
     if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
-    early = ", stopped early (early_stopping_patience)" if result.stopped else ""
+    ending = f" ({result.ending})" if result.ending else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
     test = "" if outcome.test_results is None else ", test {} {:.4g}".format(*next(iter(outcome.test_results.items())))
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
     written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
-    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
+    return f"{result.step} steps{ending}, {speed}{best}{test}: {result.folder}{written}"
 
 
 def _note_default(model: Any) -> None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
 
 
+_EPOCHS_OF_FINE_TUNING, _RATE_OF_FINE_TUNING = 3.0, 5e-5
+
+
 @dataclass(frozen=True)
 class Measure:
     """A number that compares models of a task.
@@ -94,6 +97,14 @@ class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
             raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
         if self.from_pretrained:
             self._leave_to_checkpoint()
+
+    def usual_epochs(self) -> float | None:
+        """Return 3 epochs for the weights of a checkpoint; None for a new model: until it stops improving."""
+        return _EPOCHS_OF_FINE_TUNING if self.from_pretrained else None
+
+    def usual_learning_rate(self) -> float:
+        """Return 5e-5 for the weights of a checkpoint, or the rate of the class for a new model."""
+        return _RATE_OF_FINE_TUNING if self.from_pretrained else self.new_learning_rate
 
     def while_training(self, model: Any, batches: Batches) -> AbstractContextManager[None]:
         """Return a context for the training; a recipe of a head may keep the rest of the model as it is."""

@@ -62,6 +62,9 @@ class TranslationSettings(Settings):
     length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
 
 
+_EPOCHS_OF_GRAMMAR = 6.0
+
+
 @dataclass(kw_only=True)
 class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
     """The recipe of a translation model; its data have the columns `source` and `target`."""
@@ -72,7 +75,6 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         "without any these",
         choices=(GRAMMAR,),
     )
-    epochs: float = setting(6.0, "passes over the training data", least=0)
     batch_tokens: int = setting(
         512,
         "tokens of one side of one optimizer step, padding included, of pairs of like length; 0: batch_size pairs",
@@ -99,7 +101,7 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         },
         "model_type and the fields of its config",
     )
-    learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
+    new_learning_rate: ClassVar[float] = 3e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,6 +115,11 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         if self.task == GRAMMAR:
             self.data = {"name": "a small grammar of French and English", "language": ["fr", "en"]} | self.data
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
+
+    def usual_epochs(self) -> float | None:
+        """Return 6 epochs for the pairs of the package, which say little after them; else as any task."""
+        own = self.dataset_name or self.train_files or self.train_rows
+        return super().usual_epochs() if own else _EPOCHS_OF_GRAMMAR
 
     def effective_batch(self) -> str:
         """Return the size of one optimizer step in words."""
