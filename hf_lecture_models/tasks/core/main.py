@@ -25,6 +25,7 @@ from hf_lecture_models.tasks.core.command_line import (
     load_with_example_options,
     print_help,
 )
+from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -126,8 +127,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
-    data, validation_data = task.read(recipe, "train"), task.read(recipe, "validation")
-    test_data, unlabelled = task.read(recipe, "test"), task.read(recipe, "predict")
+    data, validation_data, test_data, unlabelled, held_out = read_parts(task, recipe)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     if recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
@@ -139,7 +139,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         _check_predict_data(task, model, processor, unlabelled, recipe)
-    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
+    extra = () if held_out is None else (held_out,)
+    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume, save_with=extra))
     if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
         return outcome
     return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)

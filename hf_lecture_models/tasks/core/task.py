@@ -3,7 +3,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
-from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
+from hf_lecture_models.data.recipe import SplitRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
+from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.core.settings import Settings, TaskFile
@@ -63,7 +66,7 @@ class Encoded:
 
 
 @dataclass(kw_only=True)
-class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
+class TaskRecipe(Settings, TrainingRecipe, SplitRecipe):
     """A recipe of training, data, tokenizer and model; the recipes of tasks add their own fields."""
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
@@ -171,6 +174,23 @@ class Task(ABC, Generic[RecipeType]):
             OSError: the data cannot be read.
         """
 
+    def hold_out(self, data: Any, recipe: RecipeType) -> tuple[Any, Any, HeldOut | None]:
+        """Split training data into those to train on and those to validate on; log how many they are.
+
+        Returns:
+            The data to train on, and those to validate on with their numbers; None for both if none are held out.
+
+        Raises:
+            ValueError: the recipe names a share that leaves no row to train on or to validate on.
+        """
+        return (
+            hold_out_rows(data, recipe, self.split_keys(recipe, data)) if isinstance(data, Rows) else (data, None, None)
+        )
+
+    def split_keys(self, recipe: RecipeType, data: Rows) -> SplitKeys:
+        """Return what a split of rows observes: those that are equal, or of one document, stay on one side."""
+        return keys_of_rows(data, {"row": joined_columns(data, list(data.columns))})
+
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:
         """Return the tokenizer or image processor: that of `from_pretrained`, or a new one for the training data.
@@ -269,8 +289,12 @@ class Task(ABC, Generic[RecipeType]):
         output_dir: str | os.PathLike[str] | None = None,
         resume: bool = False,
         quiet: bool = False,
+        save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
         """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
+
+        Args:
+            save_with: further objects with `save_pretrained` to save with the model.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
@@ -289,7 +313,11 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=(*(() if processor is None else (with_input_limit(processor, model),)), task_file),
+                save_with=(
+                    *(() if processor is None else (with_input_limit(processor, model),)),
+                    task_file,
+                    *save_with,
+                ),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)

@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 from transformers import AutoModelForTokenClassification
 
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.labels import (
     checkpoint_classes,
     class_fields,
@@ -131,6 +133,12 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """
         rows = read_rows(recipe, part, required=("tokens",), labels=("tags",))
         return None if rows is None else _checked(rows)
+
+    def split_keys(self, recipe: TokenClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep sentences of the same words on one side, and each tag in the training data."""
+        names = recipe.label_names
+        tags = [{names.get(tag, tag) for tag in own} for own in data.columns["tags"]]
+        return keys_of_rows(data, {"sentence": data.columns["tokens"]}, labels=tags)
 
     def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""
@@ -268,9 +276,7 @@ def _checked(rows: Rows) -> Rows:
         for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
             if not isinstance(tag, str | int) or isinstance(tag, bool) or not str(tag).strip():
                 raise ValueError(f"{rows.where(index, place)}, {word!r}: its tag is {tag!r}, no class")
-    return Rows(
-        rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]}, rows.sources, rows.lines
-    )
+    return rows.with_columns(rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]})
 
 
 def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
