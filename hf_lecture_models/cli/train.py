@@ -14,7 +14,7 @@ from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.registry import TASKS
 
 # A command in the comment of a recipe: the script, and the recipe that it reads.
-_COMMAND = re.compile(r"\btraining/(\w+)\.py(?:\s+(?:\S*/)?([\w.-]+\.ya?ml))?")
+_COMMAND = re.compile(r"(?:\btraining/|\bhf-lecture train )(\w+)(?:\.py)?(?:\s+(?:\S*/)?([\w.-]+\.ya?ml))?")
 
 
 def run_training(arguments: list[str]) -> None:
