@@ -1061,8 +1061,8 @@ def new(
     files: Annotated[
         list[str],
         Argument(
-            help="Files with rows to train on: .csv, .tsv, .json, .jsonl, .parquet, .conllu, .conll or .txt. Those with "
-            "dev, valid or test in their names are taken for validation and test.",
+            help="Files of rows: .csv, .tsv, .json, .jsonl, .parquet, .conllu, .conll or .txt. Those with dev, valid "
+            "or test in their names are for validation and test, the others to train on.",
             metavar="FILE",
         ),
     ],

@@ -2,7 +2,6 @@
 """`hf-lecture new`: look at files of data, print what is in them, and write a recipe that trains on them."""
 
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,6 +12,7 @@ from hf_lecture_models.cli.new_recipe import Findings, are_classes, describe_cos
 from hf_lecture_models.cli.new_report import (
     as_lines,
     counted,
+    describe_answers,
     describe_classes,
     describe_numbers,
     describe_texts,
@@ -20,12 +20,14 @@ from hf_lecture_models.cli.new_report import (
     must_be_mended,
     shared_rows,
     worth_a_look,
+    wrapped,
 )
 from hf_lecture_models.data.column_names import guess_columns, peek
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import no_log
+from hf_lecture_models.tasks.choice.rows import FORMS
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.tasks.translation.rows import header_of_pairs
@@ -124,6 +126,8 @@ def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fi
     given: dict[str, Any] = {f"{part}_files": list(own) for part, own in files.items() if own}
     recipe = load_recipe(None, given | dict(fields), recipe_class=task.recipe_class)
     known, columns = find_columns(task, recipe, files["train"])
+    if task.name == "multiple_choice" and form_of(known):
+        recipe = replace(recipe, task=form_of(known))
     renamed = {column: name for column, name in columns.items() if column != name}
     if renamed:
         recipe = replace(recipe, columns={**recipe.columns, **renamed})
@@ -166,19 +170,24 @@ def report_lines(task: Task[Any], found: Findings) -> list[str]:
         noun = "word" if task.name == "token_classification" else "row"
         if train.counted:
             told += describe_classes(train, noun) if classes else describe_numbers(train)
-        told += describe_texts(train)
+        told += [*describe_answers(train), *describe_texts(train)]
         notes = worth_a_look(train, classes)
         for part in ("validation", "test"):
             if part in found.parts:
                 notes += shared_rows(train, found.parts[part], part)
-    lines = [
-        f"{task.name}: {', '.join(found.files['train'])}",
-        *as_lines(told),
-        textwrap.fill(describe_cost(found), 118),
-    ]
-    lines += ["Worth a look:", *(f"  - {note}" for note in notes)] if notes else []
-    lines += ["To mend before training:", *(f"  - {problem}" for problem in found.problems)] if found.problems else []
+    lines = [f"{task.name}: {', '.join(found.files['train'])}", *as_lines(told), wrapped(describe_cost(found))]
+    for heading, own in (("Worth a look:", notes), ("To mend before training:", found.problems)):
+        lines += [heading, *(wrapped(f"  - {text}", 4) for text in own)] if own else []
     return lines
+
+
+def form_of(names: Sequence[str]) -> str:
+    """Return the benchmark whose columns of choices a file has, or "".
+
+    >>> form_of(["premise", "choice1", "choice2", "question", "label"]), form_of(["context", "choices"])
+    ('copa', '')
+    """
+    return next((form for form in ("copa", "swag") if set(FORMS[form].columns) <= set(names)), "")
 
 
 def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -196,6 +205,8 @@ def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[li
     if task.name == "translation" and (names := header_of_pairs(files[0], recipe)):
         return names, dict(zip(required, names, strict=True))
     file = peek(files[0], recipe)
+    if task.name == "multiple_choice" and form_of(file.names):
+        return file.names, {column: column for column in (*FORMS[form_of(file.names)].columns, "label", "id")}
     columns = guess_columns(file, [*required, *optional], recipe.columns)
     for column in required:
         if column not in columns:

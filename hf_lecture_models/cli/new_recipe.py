@@ -6,17 +6,18 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.base.limits import NO_LIMIT, longest_input
+from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.cli.new_report import Looked, counted, is_missing
 from hf_lecture_models.data.looking import Lengths, is_without_blanks, lengths_of, scripts_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import default_of, write_yaml
 from hf_lecture_models.io.runs import no_log
-from hf_lecture_models.io.system import shell_quoted
+from hf_lecture_models.io.system import resident_bytes, shell_quoted
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.trainer.estimate import Estimate, measure_steps
 
@@ -41,14 +42,14 @@ class Cost:
         model: the name of the model's class.
         device: the device of the measurement.
         tokens: the lengths of the rows in tokens; None for tasks that cut their inputs into windows or blocks.
-        limit: the most tokens that the model reads; None: any number.
+        beside: a clause on the memory of the program and the data.
     """
 
     estimate: Estimate
     model: str
     device: str
     tokens: Lengths | None
-    limit: int | None
+    beside: str
 
 
 @dataclass
@@ -88,9 +89,9 @@ def settle(task: Task[Any], recipe: Any, looked: Looked) -> Any:
     """Return the recipe with the settings that follow from the training data: kind of labels, tags, tokenizer."""
     names, changes = recipe.__dataclass_fields__, {}
     labels = [label for label in looked.labels or () if not is_missing(label)]
-    if "problem_type" in names and labels and all(map(_is_number, labels)):
-        if not all(float(label).is_integer() for label in map(str, labels)):
-            changes["problem_type"] = "regression"
+    are_numbers = bool(labels) and all(map(_is_number, labels))
+    if "problem_type" in names and are_numbers and not all(float(str(label)).is_integer() for label in labels):
+        changes["problem_type"] = "regression"
     tags = set(looked.counted)
     if "scheme" in names and tags > {"O"} and all(map(_ENTITY_TAG.fullmatch, tags)):
         changes["scheme"] = "entities"
@@ -116,7 +117,9 @@ def measure_cost(task: Task[Any], recipe: Any, looked: Looked) -> tuple[Any, Cos
     """
     from accelerate import PartialState
 
-    device = PartialState().device
+    device, beside = PartialState().device, ""
+    with suppress(ImportError):
+        beside = f", beside {megabytes(resident_bytes())} of the program and the data"
     unlabelled = set(looked.unlabelled())
     usable = [place for place in range(len(looked.data)) if place not in unlabelled]
     with no_log():
@@ -132,7 +135,7 @@ def measure_cost(task: Task[Any], recipe: Any, looked: Looked) -> tuple[Any, Cos
         found = measure_steps(model, batches, recipe, task.training_options(model, recipe), device)
     steps = math.ceil(found.steps_per_epoch * len(usable) / len(sample))
     estimate = replace(found, steps_per_epoch=steps)
-    return recipe, Cost(estimate, type(model).__name__, device.type, tokens, None if limit == NO_LIMIT else limit)
+    return recipe, Cost(estimate, type(model).__name__, device.type, tokens, beside)
 
 
 def _some(data: Any, places: Sequence[int], most: int) -> Any:
@@ -201,8 +204,7 @@ def describe_cost(found: Findings) -> str:
     epoch = f"an epoch takes about {minutes(one.epoch_minutes)} ({counted(one.steps_per_epoch, 'step')})"
     return (
         f"Estimate, from a few steps on this machine ({cost.device}): {epoch}; {cost.model} has {one.parameters:,} "
-        f"parameters, which with gradients, AdamW and activations take about {megabytes(one.bytes)}, beside about 1 GB "
-        "of the libraries and the data."
+        f"parameters, which with gradients, AdamW and activations take about {megabytes(one.bytes)}{cost.beside}."
     )
 
 
@@ -254,6 +256,8 @@ def _label_lines(found: Findings) -> list[_Line]:
     if looked is None:
         return []
     lines = []
+    if getattr(recipe, "task", None):
+        lines.append(_Line("task", recipe.task, "The files have the columns of this benchmark."))
     kind = getattr(recipe, "problem_type", "")
     if kind == "regression":
         lines.append(_Line("problem_type", kind, "The labels are numbers, not all of them whole: they are predicted."))

@@ -2,6 +2,7 @@
 """The report of `hf-lecture new`: what stands in the files, and what in them needs a look or must be mended."""
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,8 +47,11 @@ class Looked:
         return list(zip(*self.sides.values(), strict=True))
 
     def where(self, place: int) -> str:
-        """Return the file and the number of a row."""
-        return self.data.where(place) if isinstance(self.data, Rows) else f"text {place + 1:,}"
+        """Return the number of a row, and its file if there are several."""
+        if not isinstance(self.data, Rows):
+            return f"text {place + 1:,}"
+        (name, _), *others = self.data.sources
+        return self.data.where(place) if others else self.data.where(place).removeprefix(f"{name}, ")
 
     def unlabelled(self) -> list[int]:
         """Return the rows without a label."""
@@ -76,13 +80,20 @@ def look(name: str, data: Any) -> Looked:
         sides = {side: columns[side] for side in ("question", "context")}
         return Looked(data, sides, [tuple(answers["text"]) for answers in columns["answers"]])
     if name == "multiple_choice":
-        sides = {"context": columns["context"], "choices": ["\n".join(choices) for choices in columns["choices"]]}
+        sides = {
+            "context": columns["context"],
+            "choices": ["\n".join(map(_one_line, own)) for own in columns["choices"]],
+        }
         return Looked(data, sides, columns["label"])
     sides = {side: columns[side] for side in ("text", "text_pair", "source", "target") if side in columns}
     sides = {side: ["" if text is None else str(text) for text in texts] for side, texts in sides.items()}
     labels = [_hashable(label) for label in columns["label"]] if sides and "label" in columns else None
     counted = [] if labels is None else [str(label) for label in labels if not is_missing(label)]
     return Looked(data, sides, labels, counted)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _hashable(label: Any) -> Hashable:
@@ -212,7 +223,28 @@ def must_be_mended(looked: Looked, are_classes: bool, fix: str) -> list[str]:
     return found
 
 
+def describe_answers(looked: Looked) -> list[tuple[str, str]]:
+    """Return a line on the answers to questions, or on the choices of rows."""
+    if "choices" in looked.sides:
+        numbers = [choices.count("\n") + 1 for choices in looked.sides["choices"]]
+        chance = sum(1 / number for number in numbers) / len(numbers)
+        several = f"{min(numbers)} to {max(numbers)}" if min(numbers) < max(numbers) else f"{numbers[0]}"
+        return [("choices", f"{several} of each row; to guess is right for {share(chance)}")]
+    if "question" in looked.sides and looked.labels:
+        without = sum(answers == () for answers in looked.labels)
+        return [
+            ("answers", f"{counted(without, 'question', 'has', 'have')} none ({share(without, len(looked.labels))})")
+        ]
+    return []
+
+
 def as_lines(parts: Sequence[tuple[str, str]]) -> list[str]:
     """Return named texts as lines in two columns."""
     width = max((len(name) for name, _ in parts), default=0)
-    return [f"  {name:{width}}  {text}" for name, text in parts]
+    return [wrapped(f"  {name:{width}}  {text}", width + 4) for name, text in parts]
+
+
+def wrapped(text: str, indent: int = 0) -> str:
+    """Return a text in lines of a terminal, all but the first of them indented."""
+    blanks = " " * indent
+    return textwrap.fill(text, 118, subsequent_indent=blanks, break_long_words=False, break_on_hyphens=False)

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What texts and their labels are like: lengths, words, letters, equal texts. Everything is counted, nothing learned."""
+"""What texts and their labels are like: lengths, words, letters, equal texts."""
 
 import unicodedata
 from collections import Counter
