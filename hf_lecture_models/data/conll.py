@@ -17,7 +17,7 @@ _WORD_ID = re.compile(r"\d+")
 # Matches a multiword token ("vámonos" above "vamos" and "nos"), or an empty node, a word that the sentence leaves out.
 _NO_WORD_ID = re.compile(r"\d+[-.]\d+")
 
-_ENTITY_TAG = re.compile(r"O|[BIELSU]-.+")
+_ENTITY_TAG = re.compile(r"O|[BIELMSUW]-.+")
 
 Line = tuple[int, str]
 """The number of a line, and the line."""
