@@ -19,6 +19,7 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
+from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
 from hf_lecture_models.tasks.core.command_line import (
     EXAMPLE_OPTIONS,
     EXAMPLE_SWITCHES,
@@ -141,7 +142,11 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         _check_predict_data(task, model, processor, unlabelled, recipe)
     extra = () if held_out is None else (held_out,)
     outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume, save_with=extra))
-    if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
+    if outcome.signal or not is_main_process():
+        return outcome
+    if validation_data is not None:
+        _log_baseline(task, recipe, "validation", comparison_of(outcome.training.folder, "validation"))
+    if test_data is None and unlabelled is None:
         return outcome
     return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
 
@@ -161,9 +166,10 @@ def _test_and_predict(
     model = type(trained).from_pretrained(folder).to(trained.device)
     recipe = replace(recipe, **recipe.fields_of(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
-        measured = task.evaluate(model, processor, test_data, recipe)
+        measured, beside = evaluate_beside(task, model, processor, test_data, recipe, folder, "test")
         for keep in AFTER_TEST:
             keep(folder, model, processor, measured)
+        _log_baseline(task, recipe, "test", beside)
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
         predictions = folder / PREDICTIONS
@@ -171,6 +177,14 @@ def _test_and_predict(
         written = task.write_predictions(model, processor, unlabelled, recipe, predictions)
         outcome = outcome._replace(predictions=written)
     return outcome
+
+
+def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
+    """Log the first measure beside the baseline's, with the difference and the warnings."""
+    if beside is not None:
+        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
+        for line in beside.lines(part, measure):
+            log_once(line)
 
 
 def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outcome]:

@@ -20,6 +20,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import load_tokenizer
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
@@ -241,9 +242,17 @@ class Translation(Task[TranslationRecipe]):
         found = bleu_and_chrf(texts, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
-    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
+    def evaluation(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        recipe: TranslationRecipe,
+        beside: LearnedBaseline | None = None,
+    ) -> "Evaluation":
         """Measure with the recipe's beams for validation data, by chrF if BLEU is not defined."""
-        found = super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        greedy = replace(recipe, num_beams=recipe.validation_beams)
+        found = super().evaluation(model, processor, data, greedy, beside)
         no_bleu = found.metric == "bleu" and not is_bleu_defined(data.columns["target"])
         return replace(found, metric="chrf") if no_bleu else found
 
