@@ -25,6 +25,7 @@ from hf_lecture_models.tasks.core.command_line import (
     load_with_example_options,
     print_help,
 )
+from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -90,6 +91,8 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
 def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
     """Return the recipe that the command line gives, and whether to resume.
 
+    A resumed run has the values that its output folder's recipe says, where the command and its recipe say nothing.
+
     Raises:
         ValueError: a field is unknown or has an impossible value.
         OSError: the recipe cannot be read.
@@ -102,10 +105,11 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
         rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
     values = parse_overrides(rest, task.recipe_class, EXAMPLE_SWITCHES)
+    base = saved_values(path, values, task.recipe_class) if resume else {}
     if EXAMPLE_OPTIONS.isdisjoint(values):
-        recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+        recipe = load_recipe(path, values, recipe_class=task.recipe_class, base=base)
     else:
-        recipe = load_with_example_options(task, path, values)
+        recipe = load_with_example_options(task, path, values, base)
     return recipe, resume
 
 
