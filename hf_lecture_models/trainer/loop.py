@@ -72,11 +72,24 @@ class Evaluation:
         measure: returns named numbers for the model, which is in eval mode; called in the main process only.
         metric: the name of the number that decides which weights are the best.
         lower_is_better: the metric's direction.
+        baseline: name and measures of a trivial baseline on the same data, which reports show; None: there is none.
     """
 
     measure: Callable[[nn.Module], dict[str, Any]]
     metric: str
     lower_is_better: bool = True
+    baseline: tuple[str, Mapping[str, float]] | None = None
+
+    @property
+    def baseline_value(self) -> str:
+        """The baseline's name and its value of the metric, as reports show them; "" without a baseline.
+
+        >>> Evaluation(dict, "accuracy", False, ("most frequent class", {"accuracy": 0.55})).baseline_value
+        'most frequent class 0.55'
+        """
+        if self.baseline is None or self.metric not in self.baseline[1]:
+            return ""
+        return f"{self.baseline[0]} {self.baseline[1][self.metric]:.4g}"
 
     def improves(self, value: float, best: float | None) -> bool:
         """Return whether `value` is strictly better than the best so far."""
@@ -388,9 +401,10 @@ class _Run:
         row = self.reporter.record(progress, measures, prefix="validation_")
         better = evaluation.improves(value, progress.best_metric)
         self.schedule.reductions += planned and not better
+        beside = "; ".join(filter(None, ("best" if better else "", evaluation.baseline_value)))
         self.reporter.note(
             f"step {progress.step}, epoch {row['epoch']:.2f}: validation {evaluation.metric} {value:.4g}"
-            f"{' (best)' if better else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
+            f"{f' ({beside})' if beside else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
         )
         if better:
             progress.best_metric, progress.evaluations_without_gain = value, 0

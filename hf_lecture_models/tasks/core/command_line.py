@@ -47,7 +47,10 @@ def print_help(task: Task[Any], description: str) -> None:
 def load_with_example_options(
     task: Task[Any], path: str | None, values: dict[str, Any], base: Mapping[str, Any]
 ) -> Any:
-    """Load a recipe as `load_recipe` does, over the values of `base`, with values that are named as in transformers' example scripts.
+    """Load a recipe as `load_recipe` does, with values that are named as in transformers' example scripts.
+
+    Args:
+        base: values of fields that neither the file nor the command names.
 
     Raises:
         ValueError: an option stands for a field that the recipe lacks, or one that is given too.

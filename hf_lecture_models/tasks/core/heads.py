@@ -10,7 +10,6 @@ from hf_lecture_models.tasks.core.frozen import frozen_backbone
 from hf_lecture_models.tasks.core.task import TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
 
-
 _RATE_OF_HEAD = 1e-3  # of a new head on features that do not change
 
 

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -26,6 +27,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
@@ -140,6 +142,14 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     def read(self, recipe: SyntheticRecallRecipe, part: str) -> Rows | None:
         """Read or draw the rows of the part."""
         return read_recall(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: SyntheticRecallRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split texts as all tasks do; where they are drawn, those to validate on are drawn, too."""
+        return (data, None, None) if recipe.is_drawn else super().hold_out(data, recipe)
+
+    def split_keys(self, recipe: SyntheticRecallRecipe, data: Rows) -> SplitKeys:
+        """Keep equal texts on one side."""
+        return keys_of_rows(data, {"text": data.columns["text"]})
 
     def processor(self, recipe: SyntheticRecallRecipe, data: Rows) -> Any:
         """Return the tokenizer, for each of whose tokens there is one word."""

@@ -15,12 +15,15 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import load_tokenizer
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
@@ -163,6 +166,10 @@ class Translation(Task[TranslationRecipe]):
             raise ValueError(f"{where} has an empty side: {rows[blank[0]]}; leave it out of both languages")
         return keep_rows(rows, sorted({*range(len(rows))} - {*blank}), "a side is empty")
 
+    def split_keys(self, recipe: TranslationRecipe, data: Rows) -> SplitKeys:
+        """Keep pairs of the same source on one side."""
+        return keys_of_rows(data, {"source": data.columns["source"]})
+
     def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
         """Return the tokenizer, which adds only the end of text to a sentence; or one for each language."""
         if recipe.from_pretrained:
@@ -235,9 +242,17 @@ class Translation(Task[TranslationRecipe]):
         found = bleu_and_chrf(texts, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
-    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
+    def evaluation(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        recipe: TranslationRecipe,
+        beside: LearnedBaseline | None = None,
+    ) -> "Evaluation":
         """Measure with the recipe's beams for validation data, by chrF if BLEU is not defined."""
-        found = super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        greedy = replace(recipe, num_beams=recipe.validation_beams)
+        found = super().evaluation(model, processor, data, greedy, beside)
         no_bleu = found.metric == "bleu" and not is_bleu_defined(data.columns["target"])
         return replace(found, metric="chrf") if no_bleu else found
 
