@@ -658,6 +658,14 @@ def evaluate(
     output: Picture = None,
     store: Store = False,
     json: Json = False,
+    held_out: Annotated[
+        bool,
+        Option(
+            "--held-out",
+            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
+            "that it was trained on.",
+        ),
+    ] = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
