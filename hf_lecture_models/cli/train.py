@@ -3,29 +3,49 @@
 
 import ast
 import re
+import sys
 import textwrap
 from difflib import get_close_matches
 from pathlib import Path
 
 from hf_lecture_models.cli.app import plain_errors
+from hf_lecture_models.cli.declared import check_fields, declared_names
 from hf_lecture_models.cli.exec import run_program
-from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
-from hf_lecture_models.tasks.registry import TASKS
 
 # A command in the comment of a recipe: the script, and the recipe that it reads.
 _COMMAND = re.compile(r"(?:\btraining/|\bhf-lecture train )(\w+)(?:\.py)?(?:\s+(?:\S*/)?([\w.-]+\.ya?ml))?")
 
 
 def run_training(arguments: list[str]) -> None:
-    """Run the script of a recipe or task with the further arguments; without arguments, list recipes and tasks."""
+    """Run the script of a recipe or task with the further arguments."""
+    with plain_errors("train"):
+        command = script_command(arguments, training_folder())
+    run_program(["python", *command])
+
+
+def answer_at_once(arguments: list[str]) -> bool:
+    """Answer what needs no model: list recipes and tasks, or refuse a name or a field that does not exist.
+
+    torch is not imported for it.
+
+    Returns:
+        Whether all is done.
+
+    Raises:
+        SystemExit: a name or a value is wrong; the error was printed.
+    """
     with plain_errors("train"):
         folder = training_folder()
         if not arguments:
             print("\n".join(overview(folder)))
-            return
-        command = script_command(arguments, folder)
-    run_program(["python", *command])
+            return True
+        script, *rest = script_command(arguments, folder)
+    try:
+        check_fields(Path(script), rest)
+    except (ValueError, OSError) as error:  # as the script itself says it
+        sys.exit(f"error: {' '.join(str(error).split())}")
+    return False
 
 
 def overview(folder: Path) -> list[str]:
@@ -67,14 +87,14 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
     """
     first, rest = arguments[0], arguments[1:]
     recipes, scripts = _recipes(folder), {path.stem: path for path in _scripts(folder)}
-    script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first))
+    script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first, folder))
     if script is not None:
         if rest and rest[0] in recipes and not Path(rest[0]).exists():
             rest = [str(recipes[rest[0]]), *rest[1:]]
         return [str(script), *rest]
     recipe = Path(first) if first.endswith((".yaml", ".yml")) else recipes.get(first)
     if recipe is None:
-        near = get_close_matches(first, [*recipes, *scripts, *TASKS], n=3)
+        near = get_close_matches(first, [*recipes, *scripts, *declared_names(_scripts(folder))], n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; `hf-lecture train` lists them"
         raise ValueError(f"{first!r} is neither a recipe nor a task{hint}")
     if not recipe.is_file():
@@ -82,16 +102,20 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
     return [str(scripts[_script_of_recipe(recipe, scripts)]), str(recipe), *rest]
 
 
-def _script_of_task(name: str) -> str:
-    return Path(TASKS[name].script).stem if name in TASKS else ""
+def _script_of_task(name: str, folder: Path) -> str:
+    return declared_names(_scripts(folder)).get(name, "")
 
 
 def _script_of_recipe(recipe: Path, scripts: dict[str, Path]) -> str:
     """Return the script that the recipe's comment names, or the task file that a training wrote beside the recipe."""
-    found = [match for match in _COMMAND.findall(_comment(recipe)) if match[0] in scripts]
+    tasks = declared_names(list(scripts.values()))
+    found = [(tasks.get(name, name), file) for name, file in _COMMAND.findall(_comment(recipe))]
+    found = [match for match in found if match[0] in scripts]
     own = [script for script, name in found if name == recipe.name]
     names = list(dict.fromkeys(own or [script for script, _ in found]))
-    if not names and (recipe.parent / TASK_FILE).is_file():
+    if not names:
+        from hf_lecture_models.io.task_file import read_task_file  # which imports torch
+
         names = [Path(str(read_task_file(recipe.parent).get("script"))).stem]
     if len(names) != 1 or names[0] not in scripts:
         raise ValueError(f"{recipe} does not tell its task; name it: hf-lecture train TASK {recipe}")

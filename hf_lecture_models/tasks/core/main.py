@@ -19,12 +19,8 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
-from hf_lecture_models.tasks.core.command_line import (
-    EXAMPLE_OPTIONS,
-    EXAMPLE_SWITCHES,
-    load_with_example_options,
-    print_help,
-)
+from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
+from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
