@@ -7,6 +7,7 @@ checks it.
 
 import ast
 import dataclasses
+import typing
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from hf_lecture_models.tasks.core.example_options import ALIASES, BATCH_SIZE, EX
 
 _PACKAGE = Path(__file__).parents[1]
 _TYPES = {kind.__name__: kind for kind in (bool, dict, float, int, list, str)} | {"Any": Any}
-_EMPTY = {list: [], dict: {}}
+_EMPTY: dict[Any, Any] = {list: [], dict: {}}
 
 
 class _UnknownError(Exception):
@@ -173,7 +174,7 @@ def _field(line: ast.AnnAssign) -> tuple[str, Any, Any]:
         if keyword.arg in ("choices", "least"):
             options |= _if_literal(keyword.arg, keyword.value)
     default = _if_literal("default", call.args[0])
-    empty = _EMPTY.get(kind) if isinstance(kind, type) else _EMPTY.get(getattr(kind, "__origin__", None))
+    empty = _EMPTY.get(typing.get_origin(kind) or kind)
     if not default and empty is None:
         kind = kind | None
     return ast.unparse(line.target), kind, setting(default.get("default", empty), "", **options)
