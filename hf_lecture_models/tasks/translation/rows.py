@@ -140,5 +140,4 @@ def keep_rows(rows: Rows, kept: Sequence[int], reason: str) -> Rows:
     if not kept:
         raise ValueError(f"all {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
     log_once(f"{len(rows) - len(kept):,} of {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
-    columns = {name: [values[index] for index in kept] for name, values in rows.columns.items()}
-    return Rows(columns, [(f"the pairs that are kept of {', '.join(name for name, _ in rows.sources)}", len(kept))])
+    return rows.select(kept)
