@@ -173,11 +173,9 @@ def _field(line: ast.AnnAssign) -> tuple[str, Any, Any]:
     for keyword in call.keywords:
         if keyword.arg in ("choices", "least"):
             options |= _if_literal(keyword.arg, keyword.value)
-    default = _if_literal("default", call.args[0])
     empty = _EMPTY.get(typing.get_origin(kind) or kind)
-    if not default and empty is None:
-        kind = kind | None
-    return ast.unparse(line.target), kind, setting(default.get("default", empty), "", **options)
+    default = _if_literal("default", call.args[0]).get("default", empty)
+    return ast.unparse(line.target), kind | None if default is None else kind, setting(default, "", **options)
 
 
 def _if_literal(name: str, node: ast.expr) -> dict[str, Any]:
