@@ -20,12 +20,8 @@ from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
-from hf_lecture_models.tasks.core.command_line import (
-    EXAMPLE_OPTIONS,
-    EXAMPLE_SWITCHES,
-    load_with_example_options,
-    print_help,
-)
+from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
+from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
