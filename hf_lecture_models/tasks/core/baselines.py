@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,16 +25,16 @@ from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.tasks.metrics.sums import Sums
 
-if TYPE_CHECKING:
-    from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-
 RESAMPLES = 1000
 _DRAWN_TOGETHER = 10
 _MOST_GROUPS = 10_000
 
 
 class Baseline(ABC):
-    """The answers to a task's rows that need no model."""
+    """The answers to a task's rows that need no model.
+
+    `encoded` is an `Encoded`, and answers have the form of the task's own `Task.answers`.
+    """
 
     @abstractmethod
     def learn(self, processor: Any, data: Any, settings: Any) -> dict[str, Any] | None:
@@ -44,14 +44,14 @@ class Baseline(ABC):
         """
 
     @abstractmethod
-    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: "Encoded", settings: Any) -> Any:
+    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Any, settings: Any) -> Any:
         """Return answers in the form of `Task.answers`; None if the facts do not fit the model."""
 
     @abstractmethod
-    def sums(self, model: Any, processor: Any, encoded: "Encoded", answers: Any, settings: Any) -> dict[str, Sums]:
+    def sums(self, model: Any, processor: Any, encoded: Any, answers: Any, settings: Any) -> dict[str, Sums]:
         """Return the measures of answers as sums over rows, by their keys, without those that have no such form."""
 
-    def only_answer(self, model: Any, encoded: "Encoded", answers: Any) -> str:
+    def only_answer(self, model: Any, encoded: Any, answers: Any) -> str:
         """Return the answer that all rows get, as a message shows it; "" if answers differ, or right ones do not."""
         return ""
 
@@ -73,8 +73,12 @@ class Comparison:
     differences: dict[str, dict[str, float]]
     only_answer: str = ""
 
-    def warnings(self, measure: "Measure") -> list[str]:
-        """Return a line for each reason why the model may be useless, by the task's first measure."""
+    def warnings(self, measure: Any) -> list[str]:
+        """Return a line for each reason why the model may be useless.
+
+        Args:
+            measure: the task's first measure, a `Measure`.
+        """
         lines = [f"warning: the model predicts {self.only_answer} for every row"] if self.only_answer else []
         found = self.differences.get(measure.key)
         if found is None:
@@ -98,12 +102,12 @@ class Comparison:
         """Return the name, measures and differences for programs and cards."""
         return {"name": self.name, "measures": self.measures, "differences": self.differences}
 
-    def lines(self, part: str, measure: "Measure") -> list[str]:
+    def lines(self, part: str, measure: Any) -> list[str]:
         """Return a line with the values of model and baseline, and the warnings.
 
         Args:
             part: the name of the measured data.
-            measure: the measure that is shown.
+            measure: the `Measure` that is shown.
         """
         found, other = self.differences.get(measure.key), self.measures.get(measure.key)
         if found is None or other is None:
@@ -146,7 +150,7 @@ def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, d
 def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
     """Return the sums over as many rows as there are, drawn with replacement, always the same ones.
 
-    Of more than 10,000 rows, neighbours are added up to 10,000 groups, which are drawn like rows.
+    Of more than 10,000 rows, neighbours are added up to at most 10,000 groups of one size, which are drawn like rows.
 
     >>> resampled_sums(np.ones((5, 1)), resamples=2).tolist()
     [[5.0], [5.0]]
@@ -157,8 +161,9 @@ def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
     Returns:
         (resamples, numbers)
     """
-    if len(rows) > _MOST_GROUPS:
-        rows = np.add.reduceat(rows, np.linspace(0, len(rows), _MOST_GROUPS, endpoint=False).astype(int), axis=0)
+    together = -(-len(rows) // _MOST_GROUPS)
+    if together > 1:
+        rows = np.add.reduceat(rows, np.arange(0, len(rows), together), axis=0)
     random, count = np.random.default_rng(0), len(rows)
     sums = []
     for start in range(0, resamples, _DRAWN_TOGETHER):
@@ -221,10 +226,10 @@ class Measuring:
 
     def __init__(
         self,
-        task: "Task[Any]",
+        task: Any,
         model: Any,
         processor: Any,
-        encoded: "Encoded",
+        encoded: Any,
         settings: Any,
         learned: LearnedBaseline | None = None,
     ) -> None:
@@ -268,7 +273,7 @@ class Measuring:
 
 
 def evaluate_beside(
-    task: "Task[Any]", model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
+    task: Any, model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
 ) -> tuple[dict[str, Any], Comparison | None]:
     """Return the results of `Task.evaluate` and the comparison with the baseline, which is None for a task without one.
 
