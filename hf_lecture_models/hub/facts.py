@@ -119,7 +119,8 @@ def facts_of_training(
         raise ValueError(f"{path} holds {recipe!r:.60}, not a recipe's fields: restore it, or remove it")
     record = folder / "training.json"
     training, task = read_fields(record) if record.is_file() else {}, read_task_file(folder)
-    script = task.pop("script", None)
+    task.pop("script", None)
+    name = task.get("name")
     facts = collect_facts(
         model,
         processor,
@@ -129,7 +130,7 @@ def facts_of_training(
         task=task,
         recipe=recipe,
         training=training_record(training, task.get("items", "items")),
-        command=f"accelerate launch training/{script} recipe.yaml" if script and recipe else None,
+        command=f"hf-lecture train {name} recipe.yaml" if name and recipe else None,
     )
     environment_then = training.get("environment") or facts["environment"]
     return facts | {"environment": environment_then} | _baseline_facts(folder, part)

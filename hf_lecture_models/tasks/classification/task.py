@@ -13,6 +13,7 @@ from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys, in_tenths
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
@@ -36,6 +37,7 @@ from hf_lecture_models.tasks.classification.weights import weighted_loss
 from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import joined_columns, keys_of_classes, keys_of_rows
 from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
@@ -197,6 +199,19 @@ class TextClassification(Task[TextClassificationRecipe]):
         if rows is not None and part == "train" and recipe.pseudo_labels:
             return with_pseudo_labels(self, rows, recipe)
         return rows
+
+    def split_keys(self, recipe: TextClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep equal texts on one side, and the share of each class, or of each tenth of the numbers, on both.
+
+        Rows with a teacher's labels are never held out.
+        """
+        names = [name for name in ("text", "text_pair") if name in data.columns]
+        equal = {"pair of texts" if len(names) > 1 else "text": joined_columns(data, names)}
+        if recipe.problem_type == REGRESSION:
+            numbers = [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
+            return keys_of_rows(data, equal, in_tenths(numbers), "tenth of the labels")
+        own = sum(length for name, length in data.sources if name not in recipe.unlabelled_files)
+        return keys_of_classes(data, equal, recipe.label_names, to_train=range(own, len(data)))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""

@@ -26,6 +26,7 @@ from hf_lecture_models.tasks.core.command_line import (
     load_with_example_options,
     print_help,
 )
+from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -127,8 +128,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
-    data, validation_data = task.read(recipe, "train"), task.read(recipe, "validation")
-    test_data, unlabelled = task.read(recipe, "test"), task.read(recipe, "predict")
+    data, validation_data, test_data, unlabelled, held_out = read_parts(task, recipe)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     if recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
@@ -140,7 +140,8 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         _check_predict_data(task, model, processor, unlabelled, recipe)
-    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
+    extra = () if held_out is None else (held_out,)
+    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume, save_with=extra))
     if outcome.signal or not is_main_process():
         return outcome
     if validation_data is not None:
@@ -255,12 +256,12 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     result = outcome.training
     if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
-    early = ", stopped early (early_stopping_patience)" if result.stopped else ""
+    ending = f" ({result.ending})" if result.ending else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
     test = "" if outcome.test_results is None else ", test {} {:.4g}".format(*next(iter(outcome.test_results.items())))
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
     written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
-    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
+    return f"{result.step} steps{ending}, {speed}{best}{test}: {result.folder}{written}"
 
 
 def _note_default(model: Any) -> None:

@@ -3,7 +3,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
-from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
+from hf_lecture_models.data.recipe import SplitRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.core.settings import Settings, TaskFile
@@ -27,6 +30,9 @@ from hf_lecture_models.trainer.recipe import TrainingRecipe
 if TYPE_CHECKING:
     # The loop needs accelerate; to know a task and to measure its models, the base install is enough.
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+
+_EPOCHS_OF_FINE_TUNING, _RATE_OF_FINE_TUNING = 3.0, 5e-5
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Encoded:
 
 
 @dataclass(kw_only=True)
-class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
+class TaskRecipe(Settings, TrainingRecipe, SplitRecipe):
     """A recipe of training, data, tokenizer and model; the recipes of tasks add their own fields."""
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
@@ -95,6 +101,14 @@ class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
             raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
         if self.from_pretrained:
             self._leave_to_checkpoint()
+
+    def usual_epochs(self) -> float | None:
+        """Return 3 epochs for the weights of a checkpoint; None for a new model: until it stops improving."""
+        return _EPOCHS_OF_FINE_TUNING if self.from_pretrained else None
+
+    def usual_learning_rate(self) -> float:
+        """Return 5e-5 for the weights of a checkpoint, or the rate of the class for a new model."""
+        return _RATE_OF_FINE_TUNING if self.from_pretrained else self.new_learning_rate
 
     def while_training(self, model: Any, batches: Batches) -> AbstractContextManager[None]:
         """Return a context for the training; a recipe of a head may keep the rest of the model as it is."""
@@ -162,6 +176,23 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: the data cannot be used.
             OSError: the data cannot be read.
         """
+
+    def hold_out(self, data: Any, recipe: RecipeType) -> tuple[Any, Any, HeldOut | None]:
+        """Split training data into those to train on and those to validate on; log how many they are.
+
+        Returns:
+            The data to train on, and those to validate on with their numbers; None for both if none are held out.
+
+        Raises:
+            ValueError: the recipe names a share that leaves no row to train on or to validate on.
+        """
+        return (
+            hold_out_rows(data, recipe, self.split_keys(recipe, data)) if isinstance(data, Rows) else (data, None, None)
+        )
+
+    def split_keys(self, recipe: RecipeType, data: Rows) -> SplitKeys:
+        """Return what a split of rows observes: those that are equal, or of one document, stay on one side."""
+        return keys_of_rows(data, {"row": joined_columns(data, list(data.columns))})
 
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:
@@ -286,8 +317,12 @@ class Task(ABC, Generic[RecipeType]):
         output_dir: str | os.PathLike[str] | None = None,
         resume: bool = False,
         quiet: bool = False,
+        save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
         """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
+
+        Args:
+            save_with: further objects with `save_pretrained` to save with the model.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
@@ -309,7 +344,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=tuple(part for part in (saved_processor, task_file, beside) if part is not None),
+                save_with=(*(part for part in (saved_processor, task_file, beside) if part is not None), *save_with),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)

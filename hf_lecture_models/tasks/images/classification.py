@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForImageClassification
 
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -20,6 +21,7 @@ from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_na
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_classes
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -33,7 +35,14 @@ from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.images.batches import ImageBatches, ImageCollator
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
 from hf_lecture_models.tasks.images.processors import IMAGE_LINES, image_processor_for, pixels_for, refuse_tokenizer
-from hf_lecture_models.tasks.images.rows import ImagesRecipe, fingerprint_images, read_images, where
+from hf_lecture_models.tasks.images.rows import (
+    ImagesRecipe,
+    fingerprint_images,
+    hold_out_images,
+    image_checksums,
+    read_images,
+    where,
+)
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.trainer.batches import Batches
 
@@ -92,6 +101,14 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     def read(self, recipe: ImageClassificationRecipe, part: str) -> Rows | None:
         """The images of the part."""
         return read_images(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: ImageClassificationRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split images into those to train on and those to validate on; log how many."""
+        return hold_out_images(data, recipe, self.split_keys(recipe, data))
+
+    def split_keys(self, recipe: ImageClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep equal images on one side, and the share of each class on both."""
+        return keys_of_classes(data, {"image": image_checksums(data)}, recipe.label_names)
 
     def processor(self, recipe: ImageClassificationRecipe, data: Rows) -> Any:
         """The image processor."""
