@@ -53,7 +53,7 @@ def run(
         print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
     else:
         _print(measured, beside)
-    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
     if output is not None:
         _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")

@@ -132,7 +132,7 @@ def test_measures_that_are_not_finite_have_no_interval() -> None:
 )
 def test_warnings(low: float, high: float, lower_is_better: bool, said: str) -> None:
     differences = {"accuracy": {"difference": (low + high) / 2, "low": low, "high": high}}
-    found = Comparison("mean", {"accuracy": 0.5}, differences).warnings(Measure("accuracy", "", lower_is_better))
+    found = Comparison("mean", {"accuracy": 0.5}, differences).warnings([Measure("accuracy", "", lower_is_better)])
     assert (found == []) if not said else (said in found[0] and len(found) == 1)
 
 

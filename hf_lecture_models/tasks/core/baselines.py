@@ -12,7 +12,7 @@ measured again.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,16 +73,17 @@ class Comparison:
     differences: dict[str, dict[str, float]]
     only_answer: str = ""
 
-    def warnings(self, measure: Any) -> list[str]:
+    def warnings(self, measures: Sequence[Any]) -> list[str]:
         """Return a line for each reason why the model may be useless.
 
         Args:
-            measure: the task's first measure, a `Measure`.
+            measures: the task's measures, of which the first one with a difference decides.
         """
         lines = [f"warning: the model predicts {self.only_answer} for every row"] if self.only_answer else []
-        found = self.differences.get(measure.key)
-        if found is None:
+        measure = next((own for own in measures if own.key in self.differences), None)
+        if measure is None:
             return lines
+        found = self.differences[measure.key]
         low, high = (-found["high"], -found["low"]) if measure.lower_is_better else (found["low"], found["high"])
         said = f"the baseline ({self.name}) in {measure.key}, difference {shown_difference(found)}"
         if high < 0:
@@ -102,18 +103,19 @@ class Comparison:
         """Return the name, measures and differences for programs and cards."""
         return {"name": self.name, "measures": self.measures, "differences": self.differences}
 
-    def lines(self, part: str, measure: Any) -> list[str]:
-        """Return a line with the values of model and baseline, and the warnings.
+    def lines(self, part: str, measures: Sequence[Any]) -> list[str]:
+        """Return a line with the first measure of model and baseline, and the warnings.
 
         Args:
             part: the name of the measured data.
-            measure: the `Measure` that is shown.
+            measures: the task's measures.
         """
-        found, other = self.differences.get(measure.key), self.measures.get(measure.key)
-        if found is None or other is None:
-            return self.warnings(measure)
-        value = f"{part} {measure.key} {other + found['difference']:.4g}, {self.name} {other:.4g}"
-        return [f"{value}, difference {shown_difference(found)} (95 % interval)", *self.warnings(measure)]
+        key = next((own.key for own in measures if own.key in self.differences), None)
+        if key is None:
+            return self.warnings(measures)
+        found, other = self.differences[key], self.measures[key]
+        value = f"{part} {key} {other + found['difference']:.4g}, {self.name} {other:.4g}"
+        return [f"{value}, difference {shown_difference(found)} (95 % interval)", *self.warnings(measures)]
 
 
 def shown_difference(found: Mapping[str, float]) -> str:
@@ -264,7 +266,8 @@ class Measuring:
         if learned.facts is not None and (found := own.answers(learned.facts, *place)) is not None:
             return learned.facts["name"], found
         facts = own.learn(self.processor, self.encoded.data, self.settings)
-        return ("", None) if facts is None else (f"{facts['name']} of these rows", own.answers(facts, *place))
+        found = None if facts is None else own.answers(facts, *place)
+        return ("", None) if facts is None or found is None else (f"{facts['name']} of these rows", found)
 
     def _measures(self, model: Any, answers: Any) -> dict[str, float]:
         found = self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)
