@@ -62,7 +62,7 @@ def run(
         print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
     else:
         _print(measured, beside)
-    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
     if output is not None and output.suffix.lower() in SUFFIXES:
         _write_errors(found, model, processor, data, recipe, output)

@@ -199,8 +199,7 @@ def _test_and_predict(
 def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
     """Log the first measure beside the baseline's, with the difference and the warnings."""
     if beside is not None:
-        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
-        for line in beside.lines(part, measure):
+        for line in beside.lines(part, task.measures(recipe)):
             log_once(line)
 
 
