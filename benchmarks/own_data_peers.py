@@ -5,11 +5,11 @@
 
 It needs no package of this repository, so that it runs where the other programs are installed:
 
-    pip install scikit-learn==1.9.1 spacy==3.8.18 fasttext-wheel==0.9.2
+    pip install scikit-learn==1.9.1 spacy==3.8.18 fasttext-numpy2-wheel==0.9.2
 
-FOLDER holds train.csv and test.csv with the columns `text`, perhaps `text_pair`, and `label`. The last line of the output
-is JSON: the predictions of the test rows, and the bytes of the saved model. The two texts of a pair are joined by a
-space, because none of these programs reads pairs.
+FOLDER holds train.csv and test.csv with the columns `text`, perhaps `text_pair`, and `label`. The last line of the
+output is JSON: the predictions of the test rows, and the bytes of the saved model. The two texts of a pair are joined
+by a space, because none of these programs reads pairs.
 """
 
 import csv
@@ -92,6 +92,7 @@ def spacy(train: Rows, tests: list[str], folder: Path, optimize: str) -> tuple[l
         docs.to_disk(folder / f"{part}.spacy")
     config = init_config(lang="en", pipeline=["textcat"], optimize=optimize, gpu=False)
     config["paths"] |= {part: str(folder / f"{part}.spacy") for part in ("train", "dev")}
+    (folder / "model").mkdir(exist_ok=True)
     train_loop(init_nlp(config), folder / "model", stdout=sys.stderr)
     path = folder / "model" / "model-best"
     model = program.load(path)
