@@ -117,15 +117,15 @@ def load_recipe(
         ValueError: it is not a mapping, or a field is unknown or has an impossible value.
     """
     values = dict(base or {}) | ({} if path is None else read_values(path))
-    kinds = typing.get_type_hints(recipe_class)
+    known = [field.name for field in dataclasses.fields(recipe_class)]
     for name, value in (overrides or {}).items():
         if "." in name:
             _override_within(values, name, value, {**values, **(overrides or {})}, recipe_class)
         else:
             values[name] = value
     for name in values:
-        if name not in kinds:
-            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), list(kinds))}")
+        if name not in known:
+            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), known)}")
     return recipe_class(**values)
 
 
