@@ -56,12 +56,8 @@ def run(
     measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
     print_json(measured) if json else _print(measured)
     if output is not None:
-        _draw(
-            measured,
-            output,
-            ", ".join(files) or split or ("held out" if held_out else "validation"),
-            f"{name}, {type(model).__name__}",
-        )
+        shown = ", ".join(files) or split or ("rows held out" if held_out else "validation")
+        _draw(measured, output, shown, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
