@@ -14,8 +14,12 @@ try:
     import signal
     import sys
     import warnings
+    from collections.abc import Iterator
+    from contextlib import contextmanager
     from enum import StrEnum
+    from importlib.util import find_spec
     from pathlib import Path
+    from types import ModuleType
     from typing import Annotated, Any
 
     import typer
@@ -88,6 +92,26 @@ def _import_package() -> None:
 
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _package_without_torch() -> Iterator[None]:
+    """Within the block, modules of the package are imported without its `__init__`, which imports torch.
+
+    They are forgotten afterwards, so that the next import is that of the whole package.
+    """
+    spec = None if "hf_lecture_models" in sys.modules else find_spec("hf_lecture_models")
+    if spec is None or not spec.submodule_search_locations:
+        yield
+        return
+    package = ModuleType("hf_lecture_models")
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules["hf_lecture_models"] = package
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "hf_lecture_models"]:
+            del sys.modules[name]
 
 
 def _print_version(wanted: bool) -> None:
@@ -1054,6 +1078,52 @@ def claim(
 
 
 @app.command(
+    short_help="Look at files of your own, and write a recipe that trains on them.",
+    context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
+)
+def new(
+    task: Annotated[
+        str,
+        Argument(
+            help="A task: text_classification, token_classification, question_answering, multiple_choice, translation, "
+            "causal_lm, ...; or a script, as `hf-lecture train` lists them.",
+            metavar="TASK",
+        ),
+    ],
+    files: Annotated[
+        list[str],
+        Argument(
+            help="Files of rows: .csv, .tsv, .json, .jsonl, .parquet, .conllu, .conll or .txt. Those with dev, valid "
+            "or test in their names are for validation and test, the others to train on.",
+            metavar="FILE",
+        ),
+    ],
+    validation: Annotated[
+        list[str], Option(help="A file to measure on during training; may be repeated.", metavar="FILE")
+    ] = _NONE,
+    test: Annotated[
+        list[str], Option(help="A file to measure on at the end; may be repeated.", metavar="FILE")
+    ] = _NONE,
+    output: Annotated[Path | None, Option("--output", "-o", help="The recipe; by default TASK.yaml.")] = None,
+    force: Annotated[bool, Option("--force", help="Write over a recipe that is there already.")] = False,
+) -> None:
+    """Print what is in the files, and write a recipe for `hf-lecture train`, with a reason above each field.
+
+    The report has columns, classes and their counts, lengths, words, letters, equal rows, rows without a label, and
+    an estimate of time and memory, for which a model is trained for a few steps. Columns are found by their usual
+    names; --columns.COLUMN NAME names one, --label_names.LABEL NAME a class. If training would refuse the data, the
+    report says why, and the status is 1.
+
+    For example: hf-lecture new text_classification reviews.csv, then hf-lecture train text_classification.yaml
+    """
+    files, fields = _split_data_options(files)
+    if not files:
+        raise typer.BadParameter("name a file to look at")
+    name = task
+    _run("new", "cli.new", locals())
+
+
+@app.command(
     short_help="Train a model by a recipe, or run one task's script.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
@@ -1071,6 +1141,11 @@ def train(
 
     For example: hf-lecture train recurrent_tiny --output_dir tiny
     """
+    with _package_without_torch():
+        from hf_lecture_models.cli import train as light
+
+        if light.answer_at_once(arguments):
+            return
     from hf_lecture_models.cli.train import run_training
 
     run_training(arguments)

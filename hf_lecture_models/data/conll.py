@@ -20,7 +20,7 @@ _NO_WORD_ID = re.compile(r"\d+[-.]\d+")
 # Matches the comment above the first sentence of a document.
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b")
 
-_ENTITY_TAG = re.compile(r"O|[BIELSU]-.+")
+_ENTITY_TAG = re.compile(r"O|[BIELMSUW]-.+")
 
 Line = tuple[int, str]
 """The number of a line, and the line."""

@@ -63,7 +63,6 @@ class ImageCaptioningRecipe(CaptioningSettings, TaskRecipe, CaptionsRecipe):
     encoder_from_pretrained: str = setting(
         "", "folder or Hub name of our Vision Transformer, whose weights the encoder of a new model starts with"
     )
-    epochs: float = setting(10.0, "passes over the training data", least=0)
     batch_size: int = setting(32, "images per optimizer step", least=1)
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type of the captions' tokenizer; options of its train()")
     model: dict[str, Any] = setting(

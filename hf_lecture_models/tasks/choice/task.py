@@ -23,6 +23,7 @@ from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.choice.baseline import MostFrequentPlace
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
@@ -101,6 +102,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     line_form = ChoiceLines(
         'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
     )
+    baseline = MostFrequentPlace()
 
     def measures(self, settings: ChoiceSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
@@ -156,11 +158,16 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
         return [scores[row] for row in range(len(encoded.inputs))]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> list[int]:
+        """Return the number of each row's best choice."""
+        return [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[int], settings: ChoiceSettings
+    ) -> dict[str, Any]:
         """Return the accuracy, that of guessing (`chance`), and the number of examples."""
-        predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
         chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
-        accuracy = compute("accuracy", predictions, encoded.labels)
+        accuracy = compute("accuracy", answers, encoded.labels)
         return {"accuracy": accuracy, "chance": chance, "examples": len(encoded.inputs)}
 
     def predictions(

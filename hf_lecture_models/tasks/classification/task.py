@@ -19,6 +19,7 @@ from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
 from hf_lecture_models.tasks.classification.labels import (
     REGRESSION,
@@ -30,8 +31,10 @@ from hf_lecture_models.tasks.classification.labels import (
     read_labels,
 )
 from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_accuracy, sets_of_mnli
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.classification.weights import weighted_loss
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import joined_columns, keys_of_classes, keys_of_rows
@@ -64,9 +67,6 @@ _MEASURES = {
     "pearson": "Pearson correlation",
     "spearmanr": "Spearman correlation",
 }
-_MISMATCHED = "mismatched"
-# The diagnostic rows of GLUE have these names in its own files and on the Hub.
-_DIAGNOSTIC = ("ax.", "diagnostic", "split ax/")
 _HIGHEST_SCORE = 5.0
 
 
@@ -172,6 +172,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
     settings_class = ClassificationSettings
     line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
+    baseline = MostFrequentClass()
 
     def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
         """Return the benchmark's measures, official ones first; for other data accuracy and F1, or the correlation."""
@@ -259,21 +260,38 @@ class TextClassification(Task[TextClassificationRecipe]):
         found = predict_by_length(model, encoded.inputs, predict_batch, batch_size, _length)
         return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> dict[str, Any]:
+    def evaluate(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        settings: ClassificationSettings,
+        beside: LearnedBaseline | None = None,
+    ) -> dict[str, Any]:
         """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
         if settings.problem_type == SINGLE_LABEL:
             names = names_of_labels(settings.label_names, settings.label_names)
             log_default_names(model.config, model.config.name_or_path or "the model", names)
-        return super().evaluate(model, processor, data, settings)
+        return super().evaluate(model, processor, data, settings, beside)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ClassificationSettings) -> dict[str, Any]:
-        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ClassificationSettings) -> list[float]:
+        """Return the id of each row's most probable class, or its number."""
         logits = self.predict(model, processor, encoded)
-        predictions = (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
-        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, settings)
+        return (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
+
+    def measure_answers(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        answers: Sequence[float],
+        settings: ClassificationSettings,
+    ) -> dict[str, Any]:
+        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
+        measured = self.scores(model.config, answers, encoded.labels, encoded.data, settings)
         measured["examples"] = len(encoded.inputs)
         if settings.problem_type == SINGLE_LABEL:
-            by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+            by_class = measures_by_class(answers, encoded.labels, classes_of(model.config))
             measured["classes"] = by_class["classes"]
         return measured
 
@@ -402,7 +420,7 @@ def _official_scores(
     settings: ClassificationSettings, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
 ) -> dict[str, float]:
     assert settings.official is not None
-    if f"accuracy_{_MISMATCHED}" in settings.official.measures:
+    if f"accuracy_{MISMATCHED}" in settings.official.measures:
         return _scores_by_set(predictions, labels, data)
     scores = {}
     for key in settings.official.measures:
@@ -416,34 +434,17 @@ def _official_scores(
 
 def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: Rows) -> dict[str, float]:
     """Return the accuracy of each of MNLI's sets, or that of all rows unless both are there."""
-    matched, mismatched = (_sets_of_mnli(data)[name] for name in ("MNLI-m", "MNLI-mm"))
-    parts: dict[str, Sequence[int]] = {"accuracy": range(len(data))}
-    if matched and mismatched:
-        parts = {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
     return {
         key: compute("accuracy", [predictions[row] for row in rows], [labels[row] for row in rows])
-        for key, rows in parts.items()
+        for key, rows in parts_of_accuracy(data).items()
     }
-
-
-def _sets_of_mnli(data: Rows) -> dict[str, list[int]]:
-    """Return the rows of MNLI's two sets and of GLUE's diagnostic one, by the names of their files or splits."""
-    sets: dict[str, list[int]] = {"MNLI-m": [], "MNLI-mm": [], "AX": []}
-    first = 0
-    for source, length in data.sources:
-        name = source if source.startswith("split ") else Path(source).name
-        is_diagnostic = name.lower().startswith(_DIAGNOSTIC)
-        chosen = "AX" if is_diagnostic else "MNLI-mm" if _MISMATCHED in name else "MNLI-m"
-        sets[chosen].extend(range(first, first + length))
-        first += length
-    return sets
 
 
 def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
     """Return the files of predictions with the rows of each: one file, but for MNLI one of each set."""
     if benchmark is None or benchmark.file != "MNLI":
         return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
-    return {f"{name}.tsv": rows for name, rows in _sets_of_mnli(data).items() if rows}
+    return {f"{name}.tsv": rows for name, rows in sets_of_mnli(data).items() if rows}
 
 
 def _written(config: Any, logits: Tensor, settings: ClassificationSettings) -> list[str]:

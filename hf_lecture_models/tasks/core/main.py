@@ -19,13 +19,11 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
-from hf_lecture_models.tasks.core.command_line import (
-    EXAMPLE_OPTIONS,
-    EXAMPLE_SWITCHES,
-    load_with_example_options,
-    print_help,
-)
+from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
+from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
+from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.hold_out import read_parts
+from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -91,6 +89,8 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
 def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
     """Return the recipe that the command line gives, and whether to resume.
 
+    A resumed run has the values that its output folder's recipe says, where the command and its recipe say nothing.
+
     Raises:
         ValueError: a field is unknown or has an impossible value.
         OSError: the recipe cannot be read.
@@ -103,10 +103,11 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
         rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
     values = parse_overrides(rest, task.recipe_class, EXAMPLE_SWITCHES)
+    base = saved_values(path, values, task.recipe_class) if resume else {}
     if EXAMPLE_OPTIONS.isdisjoint(values):
-        recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+        recipe = load_recipe(path, values, recipe_class=task.recipe_class, base=base)
     else:
-        recipe = load_with_example_options(task, path, values)
+        recipe = load_with_example_options(task, path, values, base)
     return recipe, resume
 
 
@@ -141,7 +142,11 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         _check_predict_data(task, model, processor, unlabelled, recipe)
     extra = () if held_out is None else (held_out,)
     outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume, save_with=extra))
-    if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
+    if outcome.signal or not is_main_process():
+        return outcome
+    if validation_data is not None:
+        _log_baseline(task, recipe, "validation", comparison_of(outcome.training.folder, "validation"))
+    if test_data is None and unlabelled is None:
         return outcome
     return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
 
@@ -161,9 +166,10 @@ def _test_and_predict(
     model = type(trained).from_pretrained(folder).to(trained.device)
     recipe = replace(recipe, **recipe.fields_of(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
-        measured = task.evaluate(model, processor, test_data, recipe)
+        measured, beside = evaluate_beside(task, model, processor, test_data, recipe, folder, "test")
         for keep in AFTER_TEST:
             keep(folder, model, processor, measured)
+        _log_baseline(task, recipe, "test", beside)
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
         predictions = folder / PREDICTIONS
@@ -171,6 +177,14 @@ def _test_and_predict(
         written = task.write_predictions(model, processor, unlabelled, recipe, predictions)
         outcome = outcome._replace(predictions=written)
     return outcome
+
+
+def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
+    """Log the first measure beside the baseline's, with the difference and the warnings."""
+    if beside is not None:
+        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
+        for line in beside.lines(part, measure):
+            log_once(line)
 
 
 def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outcome]:
@@ -242,12 +256,12 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     result = outcome.training
     if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
-    early = ", stopped early (early_stopping_patience)" if result.stopped else ""
+    ending = f" ({result.ending})" if result.ending else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
     test = "" if outcome.test_results is None else ", test {} {:.4g}".format(*next(iter(outcome.test_results.items())))
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
     written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
-    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
+    return f"{result.step} steps{ending}, {speed}{best}{test}: {result.folder}{written}"
 
 
 def _note_default(model: Any) -> None:

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The classification of images."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
 from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
@@ -90,6 +92,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     recipe_class = ImageClassificationRecipe
     settings_class = ImageClassSettings
     line_form = IMAGE_LINES
+    baseline = MostFrequentClass()
 
     def measures(self, settings: ImageClassSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
@@ -145,12 +148,17 @@ class ImageClassification(Task[ImageClassificationRecipe]):
 
         return torch.stack(predict_by_length(model, encoded.inputs, predict_batch, batch_size))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ImageClassSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ImageClassSettings) -> list[int]:
+        """Return the id of each image's most probable class."""
+        return self.predict(model, processor, encoded).argmax(1).tolist()
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[int], settings: ImageClassSettings
+    ) -> dict[str, Any]:
         """Return the measures, also those of each class, and the number of images."""
-        predictions = self.predict(model, processor, encoded).argmax(1).tolist()
-        by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+        by_class = measures_by_class(answers, encoded.labels, classes_of(model.config))
         return {
-            "accuracy": compute("accuracy", predictions, encoded.labels),
+            "accuracy": compute("accuracy", answers, encoded.labels),
             **by_class,
             "images": len(encoded.inputs),
         }

@@ -68,12 +68,14 @@ class RecallSettings(Settings):
         return AutoModelForMaskedLM if self.masked else AutoModelForCausalLM
 
 
+_EPOCHS_OF_DRAWN = 2.0
+
+
 @dataclass(kw_only=True)
 class SyntheticRecallRecipe(RecallSettings, TaskRecipe, RecallRowsRecipe):
     """The recipe of a language model that learns synthetic recall; its data are drawn, or have `text` and `answers`."""
 
     batch_size: int = setting(64, "texts per optimizer step", least=1)
-    epochs: float = setting(2.0, "passes over the training data", least=0)
     learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
     model: dict[str, Any] = setting(
         {
@@ -92,6 +94,10 @@ class SyntheticRecallRecipe(RecallSettings, TaskRecipe, RecallRowsRecipe):
         super().__post_init__()
         if self.is_drawn:
             self.data = {"name": f"texts drawn for {self.texts}"} | self.data
+
+    def usual_epochs(self) -> float | None:
+        """Return 2 epochs for the texts that are drawn; else as any task."""
+        return _EPOCHS_OF_DRAWN if self.is_drawn else super().usual_epochs()
 
 
 class RecallLines(LineForm):

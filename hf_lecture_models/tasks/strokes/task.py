@@ -53,12 +53,14 @@ class PointSettings(Settings):
         return False
 
 
+_EPOCHS_OF_DRAWN = 12.0
+
+
 @dataclass(kw_only=True)
 class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
     """The recipe of a model of sequences of points."""
 
     batch_size: int = setting(32, "sequences per optimizer step", least=1)
-    epochs: float = setting(12.0, "passes over the training data", least=0)
     learning_rate: float = setting(5e-3, "learning rate after warm-up", least=0)
     tokenizer: dict[str, Any] = setting({}, "none: points have no tokenizer")
     model: dict[str, Any] = setting(
@@ -73,6 +75,10 @@ class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
             raise ValueError("recipe: points have no tokenizer; leave tokenizer out")
         if self.is_drawn:
             self.data = {"name": "drawn spirals and waves"} | self.data
+
+    def usual_epochs(self) -> float | None:
+        """Return 12 epochs for the sequences that are drawn; else as any task."""
+        return _EPOCHS_OF_DRAWN if self.is_drawn else super().usual_epochs()
 
     @property
     def has_grid(self) -> bool:

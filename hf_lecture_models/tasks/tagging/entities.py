@@ -8,6 +8,8 @@ from typing import Any
 from torch import Tensor
 
 OUTSIDE = "O"
+LETTERS = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S", "M": "I", "W": "S"}
+"""The letters before a kind, with those that mean the same in the CoNLL shared tasks."""
 UNREAD = -1
 """The prediction for a word without a token, because `max_length` cuts it off."""
 
@@ -45,7 +47,7 @@ def find_entities(tags: Sequence[str]) -> list[Entity]:
     """Return the entities of a sentence, as the CoNLL shared tasks count them.
 
     B and S begin an entity, E and S end it. An entity also ends before O and before another kind, where I or E begins
-    the next one. A tag X without such a letter means I-X.
+    the next one. L, U, M and W mean E, S, I and S. A tag X without such a letter means I-X.
 
     >>> find_entities(["B-PER", "I-PER", "O", "I-LOC"])
     [Entity(kind='PER', first=0, last=1), Entity(kind='LOC', first=3, last=3)]
@@ -67,7 +69,25 @@ def find_entities(tags: Sequence[str]) -> list[Entity]:
 def _parts(tag: str) -> tuple[str, str]:
     if tag == OUTSIDE:
         return OUTSIDE, ""
-    return (tag[0], tag[2:]) if tag[:2] in ("B-", "I-", "E-", "S-") and len(tag) > 2 else ("I", tag)
+    return (LETTERS[tag[0]], tag[2:]) if is_entity_tag(tag) else ("I", tag)
+
+
+def is_entity_tag(name: str) -> bool:
+    """Return whether a tag marks a part of an entity by a letter of `LETTERS`, or is O.
+
+    >>> [is_entity_tag(name) for name in ("O", "B-creative-work", "NOUN", "I-")]
+    [True, True, False, False]
+    """
+    return name == OUTSIDE or (len(name) > 2 and name[1] == "-" and name[0] in LETTERS)
+
+
+def with_usual_letter(tag: str) -> str:
+    """Return a tag with the letter B, I, E or S that means the same.
+
+    >>> with_usual_letter("U-LOC"), with_usual_letter("O")
+    ('S-LOC', 'O')
+    """
+    return tag if tag == OUTSIDE or not is_entity_tag(tag) else f"{LETTERS[tag[0]]}{tag[1:]}"
 
 
 def locate_entities(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from hf_lecture_models.tasks.metrics import say_undefined
+from hf_lecture_models.tasks.tagging.entities import with_usual_letter
 
 
 def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -21,7 +22,8 @@ def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence
     {'f1': 0.6666666666666666, 'precision': 1.0, 'recall': 0.5}
 
     Args:
-        predictions, references: the tags of each sentence's words, O or B-X, I-X, E-X, S-X.
+        predictions, references: the tags of each sentence's words, O or B-X, I-X, E-X, S-X; L, U, M and W, which
+            seqeval does not know, mean E, S, I and S.
 
     Raises:
         ImportError: seqeval is not installed.
@@ -32,5 +34,6 @@ def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence
         raise ImportError("measures of entities need seqeval: pip install 'hf-lecture-models[train]'") from error
     if {*chain(*references)} <= {"O"}:
         say_undefined("entities", "there are no entities among the right answers")
+    references, predictions = ([[*map(with_usual_letter, tags)] for tags in rows] for rows in (references, predictions))
     scores = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
     return {name: float(score(references, predictions, zero_division=0)) for name, score in scores.items()}

@@ -2,10 +2,10 @@
 """The tagging of words: parts of speech, names."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from transformers import AutoModelForTokenClassification
 
@@ -22,7 +22,7 @@ from hf_lecture_models.tasks.core.labels import (
     checkpoint_classes,
     class_fields,
     classes_of,
-    has_default_names,
+    ids_of_tags,
     log_found_classes,
     make_head,
     named_by_text,
@@ -33,8 +33,19 @@ from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
-from hf_lecture_models.tasks.tagging.entities import locate_entities
+from hf_lecture_models.tasks.tagging.baseline import MostFrequentTag
+from hf_lecture_models.tasks.tagging.entities import is_entity_tag, locate_entities
 from hf_lecture_models.tasks.tagging.measures import entities
+from hf_lecture_models.tasks.tagging.schemes import (
+    ENTITIES,
+    PLAIN,
+    check_entity_tags,
+    converted_rows,
+    has_other_letters,
+    in_iob2,
+    scheme_of,
+    scheme_of_rows,
+)
 from hf_lecture_models.tasks.tagging.sentences import (
     OUTSIDE,
     UNREAD,
@@ -47,7 +58,6 @@ from hf_lecture_models.tasks.tagging.sentences import (
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.trainer.batches import Batches
 
-PLAIN, ENTITIES = "plain", "entities"
 _EVALUATION_BATCH = 64
 _NO_TAG = "_"
 """The sign for no tag in CoNLL files."""
@@ -57,7 +67,7 @@ _NO_TAG = "_"
 class TaggingSettings(Settings, Benchmarked):
     """The settings of a tagger."""
 
-    saved = ("max_length",)
+    saved = ("max_length", "scheme")
 
     task: str | None = setting(
         None,
@@ -65,10 +75,11 @@ class TaggingSettings(Settings, Benchmarked):
         "of your own",
         choices=benchmarks_of("token_classification"),
     )
-    scheme: str = setting(
-        PLAIN,
+    scheme: str | None = setting(
+        None,
         "what tags are: `plain`, a class of each word, or `entities`, which begin (B-X) and go on (I-X) outside of O; "
-        "these are measured by entity",
+        "these are measured by entity; tags of IOBES, BILOU or BMES are converted to B-, I- and O; null: by the "
+        "training data, entities if all tags are parts of them",
         choices=(PLAIN, ENTITIES),
     )
     label_names: dict[str, str] = setting({}, "names of the tags, by what the data call them: {0: O, 1: B-PER}")
@@ -81,6 +92,17 @@ class TaggingSettings(Settings, Benchmarked):
         self.label_names = named_by_text("label_names", self.label_names)
         if self.benchmark is not None:
             self.scheme, self.label_names = self.benchmark.scheme, {**self.benchmark.classes, **self.label_names}
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], task: str) -> Self:
+        """Return the settings of a saved model; a `task.json` of an older version has the scheme beside them."""
+        saved = facts.get("task") or {}
+        older = {name: saved[name] for name in ("scheme",) if name in saved}
+        return super().of({**facts, "task": {**saved, "settings": older | (saved.get("settings") or {})}}, task)
+
+    def for_model(self, config: Any) -> Self:
+        """Return the settings with a scheme: their own, or else that of the model's tags."""
+        return self if self.scheme is not None else replace(self, scheme=scheme_of(classes_of(config)))
 
 
 @dataclass(kw_only=True)
@@ -116,9 +138,10 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
     settings_class = TaggingSettings
     line_form = SentenceLines("sentences, with blanks between the words", usual=0)
+    baseline = MostFrequentTag()
 
     def measures(self, settings: TaggingSettings) -> tuple[Measure, ...]:
-        """Return the accuracy of tags; for entities F1, precision and recall come first."""
+        """Return the accuracy of tags; unless they are plain, F1, precision and recall of entities come first."""
         accuracy = Measure("accuracy", "accuracy of tags", lower_is_better=False)
         if settings.scheme == PLAIN:
             return (accuracy,)
@@ -128,11 +151,17 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     def read(self, recipe: TokenClassificationRecipe, part: str) -> Rows | None:
         """Read the rows of the part, with words and tags as texts.
 
+        Training data set `scheme`; their tags are converted to B-, I- and O if they mark entities with other letters,
+        which the checkpoint does not have.
+
         Raises:
-            ValueError: as `read_rows`; or a row has no words, or not as many tags as words.
+            ValueError: as `read_rows` and `scheme_of_rows`; or a row has no words, or not as many tags as words.
         """
         rows = read_rows(recipe, part, required=("tokens",), labels=("tags",))
-        return None if rows is None else _checked(rows)
+        if rows is None:
+            return None
+        rows = _checked(rows)
+        return _with_scheme(rows, recipe) if part == "train" else rows
 
     def split_keys(self, recipe: TokenClassificationRecipe, data: Rows) -> SplitKeys:
         """Keep sentences of the same words on one side, and each tag in the training data."""
@@ -168,9 +197,9 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             log_once(
                 f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them"
             )
-        ids = _ids_by_name(model.config)
+        ids = ids_of_tags(model.config)
         labels = [
-            token_labels(sentence, own, ids, are_entities=recipe.scheme == ENTITIES)
+            token_labels(sentence, own, ids, are_entities=recipe.for_model(model.config).scheme == ENTITIES)
             for sentence, own in zip(sentences, encoded.labels, strict=True)
         ]
         collate = SentenceCollator([sentence.inputs for sentence in sentences], labels, processor)
@@ -183,6 +212,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             ValueError: as `encode_sentences` and `read_tags`; or a tag of the model is not part of an entity, although
                 the recipe says that all are.
         """
+        settings = settings.for_model(model.config)
         if settings.scheme == ENTITIES and "tags" in data.columns:
             _refuse_other_tags(classes_of(model.config), "the model")
         sentences = encode_sentences(model, processor, data, settings.max_length)
@@ -194,17 +224,28 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """Return the id of each word's most probable tag, and its probability; `UNREAD` for a word without tokens."""
         return predict_words(model, processor, encoded.inputs, batch_size)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TaggingSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: TaggingSettings) -> list[list[int]]:
+        """Return the ids of the tags of each row's words."""
+        return [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
+
+    def measure_answers(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        answers: Sequence[Sequence[int]],
+        settings: TaggingSettings,
+    ) -> dict[str, Any]:
         """Return the measures, and the numbers of words and sentences.
 
         Words that `max_length` cuts off count as a wrong tag or, for entities, as O.
         """
-        ids, names = _ids_by_name(model.config), classes_of(model.config)
-        predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
+        ids, names = ids_of_tags(model.config), classes_of(model.config)
+        settings = settings.for_model(model.config)
         right = [ids[tag] for row in encoded.labels for tag in row]
-        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
+        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(answers)), right)}
         if settings.scheme == ENTITIES:
-            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
+            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in answers]
             measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
@@ -239,7 +280,8 @@ class TokenClassification(Task[TokenClassificationRecipe]):
 
         Words that `max_length` cuts off get the tag O for entities, else `_` for no tag.
         """
-        names, unread = classes_of(model.config), OUTSIDE if settings.scheme == ENTITIES else _NO_TAG
+        names = classes_of(model.config)
+        unread = OUTSIDE if settings.for_model(model.config).scheme == ENTITIES else _NO_TAG
         found = self.predict(model, processor, self.encode(model, processor, data, settings))
         with staged_file(folder / "predictions.conll") as path, path.open("w", encoding="utf-8", newline="\n") as file:
             for words, tags in zip(data.columns["tokens"], found, strict=True):
@@ -250,10 +292,25 @@ class TokenClassification(Task[TokenClassificationRecipe]):
 
     def describe(self, model: Any, settings: TaggingSettings, data: Rows | None = None) -> dict[str, Any]:
         """Describe the task; add the tags and their scheme."""
+        settings = settings.for_model(model.config)
         return super().describe(model, settings, data) | {
             "classes": classes_of(model.config),
             "scheme": settings.scheme,
         }
+
+
+def _with_scheme(rows: Rows, recipe: TokenClassificationRecipe) -> Rows:
+    """Set the recipe's scheme by its training data, and return these with the tags that the model learns."""
+    if recipe.scheme is None:
+        recipe.scheme = scheme_of_rows(rows, recipe.label_names)
+        if recipe.scheme == ENTITIES:
+            log_once(f"all tags are parts of entities, and entities are measured; --scheme {PLAIN} measures words")
+    names = {recipe.label_names.get(tag, tag) for tags in rows.columns["tags"] for tag in tags}
+    if recipe.scheme == PLAIN or scheme_of(names) == PLAIN or not has_other_letters(names):
+        return rows
+    if names <= set(checkpoint_classes(recipe, "ForTokenClassification")):
+        return rows
+    return converted_rows(rows, recipe.label_names)
 
 
 def _checked(rows: Rows) -> Rows:
@@ -295,7 +352,7 @@ def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
         raise ValueError(f"{data.sources[0][0]}: all tags are {names[0]!r}; there is nothing to learn")
     log_found_classes(tags, names, recipe.label_names, data.sources[0][0])
     if recipe.scheme == ENTITIES:
-        _refuse_other_tags(names, data.sources[0][0])
+        check_entity_tags(data, recipe.label_names)
     elif all(map(is_entity_tag, names)):
         log_once(f"all tags are parts of entities; `scheme` {ENTITIES} measures entities in place of words")
     is_known = recipe.benchmark is not None and recipe.benchmark.classes
@@ -311,27 +368,22 @@ def _refuse_other_tags(names: Sequence[str], source: str) -> None:
             )
 
 
-def is_entity_tag(name: str) -> bool:
-    """Return whether a tag marks a part of an entity in the CoNLL shared tasks' way, or is O.
-
-    >>> [is_entity_tag(name) for name in ("O", "B-creative-work", "NOUN", "I-")]
-    [True, True, False, False]
-    """
-    return name == OUTSIDE or (name[:2] in ("B-", "I-", "E-", "S-") and len(name) > 2)
-
-
 def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[str]]:
     """Return the tags of each sentence, by the model's names for them.
+
+    Parts of entities are converted to B-, I- and O if the model has no other letters.
 
     Raises:
         ValueError: a tag is not one of the model's.
     """
-    ids = _ids_by_name(config)
+    ids = ids_of_tags(config)
+    converts = settings.for_model(config).scheme == ENTITIES and not has_other_letters(ids)
     found = []
     for index, tags in enumerate(data.columns["tags"]):
-        names = [settings.label_names.get(tag, tag) for tag in tags]
-        for place, name in enumerate(names):
-            if name not in ids:
+        renamed = [settings.label_names.get(tag, tag) for tag in tags]
+        names = in_iob2(renamed) if converts and has_other_letters(renamed) else renamed
+        for place, name in enumerate(renamed):
+            if names[place] not in ids:
                 word = data.columns["tokens"][index][place]
                 raise ValueError(
                     f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
@@ -339,13 +391,6 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
                 )
         found.append(names)
     return found
-
-
-def _ids_by_name(config: Any) -> dict[str, int]:
-    """Return the ids of a model's tags by name, and by number if they have no names of their own."""
-    names = classes_of(config)
-    numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
-    return numbers | {name: index for index, name in enumerate(names)}
 
 
 def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) -> list[str]:
