@@ -14,6 +14,7 @@ from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
+from hf_lecture_models.tasks.core.errors import SUFFIXES, write_errors
 from hf_lecture_models.tasks.core.hold_out import read_held_out
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
@@ -32,13 +33,14 @@ def run(
     output: Path | None = None,
     held_out: bool = False,
 ) -> None:
-    """Print the measures of a model, the official one of the task first.
+    """Print the measures of a model, the official one of the task first; draw its confusions, or write its errors.
 
     Args:
         held_out: measure the training rows that its run held out, in place of all rows.
 
     Raises:
-        ValueError: the task is unknown, the model is for another task, or the data cannot be used.
+        ValueError: the task is unknown, the model is for another task, the data cannot be used, or the task has nothing
+            for `output`.
         OSError: the model or the data cannot be read.
     """
     _check(name, files, split, store, held_out)
@@ -60,11 +62,13 @@ def run(
         print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
     else:
         _print(measured, beside)
-    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
-    if output is not None:
-        shown = ", ".join(files) or split or ("rows held out" if held_out else "validation")
-        _draw(measured, output, shown, f"{name}, {type(model).__name__}")
+    if output is not None and output.suffix.lower() in SUFFIXES:
+        _write_errors(found, model, processor, data, recipe, output)
+    elif output is not None:
+        source = ", ".join(files) or split or ("held out" if held_out else "validation")
+        _draw(measured, output, source, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
@@ -72,8 +76,20 @@ def run(
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
     """Draw the confusion matrix of measures that have classes."""
     if "classes" not in measured:
-        raise ValueError("--output draws a confusion matrix of classes, and these labels are numbers: leave it out")
+        raise ValueError(
+            "--output draws a confusion matrix of classes, and these labels are numbers: --output errors.csv writes "
+            "their largest errors"
+        )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
+
+
+def _write_errors(task: Task[Any], model: Any, processor: Any, data: Any, recipe: Any, output: Path) -> None:
+    """Write the wrong predictions as a table, and print on stderr how many there are."""
+    errors = task.errors(model, processor, data, recipe)
+    assert errors is not None, "_task has refused such tasks"
+    write_errors(errors, output)
+    kind = f"the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the surest first"
+    print(f"{output}: {len(errors.rows):,} {kind}", file=sys.stderr)
 
 
 def _print(measured: Mapping[str, Any], beside: Comparison | None) -> None:
@@ -118,9 +134,15 @@ def _task(name: str, output: Path | None) -> Task[Any]:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
         raise ValueError(f"there is no task {name}{hint} There are {', '.join(known)}")
-    if output is not None and known[name].name not in ("text_classification", "image_classification"):
+    found = known[name]
+    if output is None:
+        return found
+    if output.suffix.lower() in SUFFIXES:
+        if type(found).errors is Task.errors:
+            raise ValueError(f"--output writes wrong predictions, and {name} has no right and wrong ones: leave it out")
+    elif found.name not in ("text_classification", "image_classification"):
         raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")
-    return known[name]
+    return found
 
 
 def _recipe(
