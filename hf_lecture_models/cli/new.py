@@ -143,7 +143,7 @@ def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fi
         if data is not None:
             found.parts[part] = look(task.name, data)
     if found.train is not None:
-        found.recipe = settle(task, found.recipe, found.train)
+        settle(found, found.train)
         found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
         if script != _FIT:
             _add_cost(task, found, found.train)
@@ -201,6 +201,9 @@ def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[li
         OSError: the file cannot be read.
     """
     required, optional = COLUMNS.get(task.name, ((), ()))
+    for column in recipe.columns if required else ():
+        if column not in (*required, *optional):
+            raise ValueError(f"there is no column {column} of {task.name}, only {', '.join((*required, *optional))}")
     if not required or (task.name == "translation" and all(file_suffix(name) == ".txt" for name in files)):
         return [], {}
     if task.name == "translation" and (names := header_of_pairs(files[0], recipe)):
