@@ -171,6 +171,13 @@ def _refuse_other_pictures(file: Path | None) -> Path | None:
     return file
 
 
+def _refuse_other_reports(file: Path | None) -> Path | None:
+    known = (".csv", ".tsv", ".jsonl", ".svg", ".pdf", ".png")
+    if file is not None and file.suffix.lower() not in known:
+        raise typer.BadParameter(f"{file} must end in .csv, .tsv or .jsonl for errors, or in .svg, .pdf or .png")
+    return file
+
+
 def _refuse_blank_text(text: str | None) -> str | None:
     if text is not None and not text.strip():
         raise typer.BadParameter("it is blank; give some words")
@@ -679,13 +686,32 @@ def evaluate(
     ] = _NONE,
     split: Annotated[str | None, Option(help="Split of the data on the Hub; by default those for validation.")] = None,
     max_length: MaxLength = None,
-    output: Picture = None,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the surest first; or draw the "
+            "confusion matrix of a classifier (.svg, .pdf, .png).",
+            callback=_refuse_other_reports,
+        ),
+    ] = None,
     store: Store = False,
     json: Json = False,
+    held_out: Annotated[
+        bool,
+        Option(
+            "--held-out",
+            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
+            "that it was trained on.",
+        ),
+    ] = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
-    --output draws the confusion matrix of a classifier. The classes of the data and of the model are matched by their
+    --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
+    numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
+    classifier. The classes of the data and of the model are matched by their
     names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
     tags|entities.
     """
@@ -1026,6 +1052,20 @@ def demo(
     if len(names) > _MOST_MODELS:
         raise typer.BadParameter(f"there are {len(names)} models; the page takes at most {_MOST_MODELS}")
     _run("demo", "lab.verbs.demo", locals())
+
+
+@app.command(short_help="Write a model with its code and card into a folder that needs no package.")
+def export(
+    name: Model,
+    output: Annotated[Path, Argument(help="A new folder.", metavar="OUT")],
+    licence: Annotated[str | None, Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+) -> None:
+    """Write a folder that loads where this package is missing: weights, tokenizer, the model's code, and a card.
+
+    It is what the verb publish uploads, for people without an account of the Hub. `from_pretrained` loads it with
+    trust_remote_code=True; transformers and torch are enough.
+    """
+    _run("export", "cli.export", locals())
 
 
 @app.command(short_help="Upload a model with its code and card to the Hub.")

@@ -4,6 +4,7 @@
 import argparse
 import os
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +29,13 @@ def print_help(task: Task[Any], description: str) -> None:
     parser.parse_args(["--help"])
 
 
-def load_with_example_options(task: Task[Any], path: str | None, values: dict[str, Any]) -> Any:
+def load_with_example_options(
+    task: Task[Any], path: str | None, values: dict[str, Any], base: Mapping[str, Any]
+) -> Any:
     """Load a recipe as `load_recipe` does, with values that are named as in transformers' example scripts.
+
+    Args:
+        base: values of fields that neither the file nor the command names.
 
     Raises:
         ValueError: an option stands for a field that the recipe lacks, or one that is given too.
@@ -43,13 +49,13 @@ def load_with_example_options(task: Task[Any], path: str | None, values: dict[st
         )
     per_device = values.pop(BATCH_SIZE, None)
     values = _with_own_names(task, values)
-    recipe = load_recipe(path, values, recipe_class=recipe_class)
+    recipe = load_recipe(path, values, recipe_class=recipe_class, base=base)
     if "do_predict" in asked and not recipe.predict_files and not recipe.predict_split:
         if not recipe.dataset_name:
             raise ValueError(
                 "--do_predict: the recipe names no data set on the Hub; --predict_files names your own rows"
             )
-        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=recipe_class)
+        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=recipe_class, base=base)
     return recipe if per_device is None else _with_batch_size(recipe, per_device, values)
 
 
