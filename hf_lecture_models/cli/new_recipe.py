@@ -191,12 +191,12 @@ class _Line:
     is_on: bool = True
 
 
-def recipe_text(task: Task[Any], script: str, found: Findings, output: Path) -> str:
+def recipe_text(task: Task[Any], command: str, found: Findings, output: Path) -> str:
     """Return the recipe in YAML, with a comment above each field."""
-    declared = declared_recipe(training_folder() / f"{script}.py")
+    declared = declared_recipe(training_folder() / f"{command}.py")  # that of an n-gram is no task's
     known = (declared or task.recipe_class).__dataclass_fields__
     lines = [*_data_lines(task, found), *_label_lines(found), *_model_lines(task, found), *_run_lines(found, output)]
-    parts = [_head(task, script, found, output)]
+    parts = [_head(task, command, found, output)]
     for line in lines:
         if line.name in known:
             written = write_yaml({line.name: line.value})
@@ -208,12 +208,12 @@ def _comment(text: str) -> str:
     return textwrap.fill(text, 118, initial_indent="# ", subsequent_indent="# ", break_long_words=False) + "\n"
 
 
-def _head(task: Task[Any], script: str, found: Findings, output: Path) -> str:
+def _head(task: Task[Any], command: str, found: Findings, output: Path) -> str:
     rows = "" if found.train is None else f", {counted(len(found.train.data), 'row')}"
     files = ", ".join(found.files["train"])
     head = f"# {task.name} on {files}{rows}; written by `hf-lecture new`, to be changed as you like.\n"
-    head += f"#   hf-lecture train {script} {shell_quoted(str(output))}\n"
-    return head + _comment(f"{describe_cost(found)} `hf-lecture train {script} --help` lists all fields.")
+    head += f"#   hf-lecture train {command} {shell_quoted(str(output))}\n"
+    return head + _comment(f"{describe_cost(found)} `hf-lecture train {command} --help` lists all fields.")
 
 
 def describe_cost(found: Findings) -> str:

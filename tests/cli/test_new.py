@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import nn
 from typer.testing import CliRunner
 
 from hf_lecture_cli import app
+from hf_lecture_models.cli import new_recipe
 from hf_lecture_models.cli.new import split_files
 from hf_lecture_models.cli.new_report import look, shared_rows, worth_a_look
 from hf_lecture_models.cli.train import script_command
@@ -37,6 +39,7 @@ REVIEWS = [(text, "good") for text in GOOD] + [(text, "bad") for text in BAD]
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(new_recipe, "measure_steps", partial(measure_steps, seconds=0.0))  # two steps are made
     return tmp_path
 
 
@@ -82,7 +85,7 @@ def test_the_report_and_the_recipe(place: Path) -> None:
     assert re.search(r"an epoch takes about \d", said)
     assert "next: hf-lecture train text_classification.yaml" in said
     text = Path("text_classification.yaml").read_text(encoding="utf-8")
-    assert "#   hf-lecture train finetune_text_classification text_classification.yaml\n" in text
+    assert "#   hf-lecture train text_classification text_classification.yaml\n" in text
     values = [line for line in text.splitlines() if line and not line.startswith(("#", " ", "-"))]
     assert all(text.split(f"\n{line}\n")[0].splitlines()[-1].startswith("# ") for line in values), "a reason above each"
     recipe = recipe_of("text_classification", "text_classification.yaml")
