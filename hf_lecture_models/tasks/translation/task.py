@@ -272,8 +272,8 @@ class Translation(Task[TranslationRecipe]):
         result = super().train(model, processor, data, validation_data, recipe, **options)
         if not recipe.average_checkpoints or result.stopped.startswith("SIG") or not is_main_process():
             return result
-        beside = LearnedBaseline.read(CopyOfSource(), result.folder)
-        none = validation_data is None
+        assert self.baseline is not None
+        beside, none = LearnedBaseline.read(self.baseline, result.folder), validation_data is None
         measured = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
         found = keep_average(model, result, recipe.average_checkpoints, measured)
         if found.best_metric != result.best_metric:
