@@ -18,6 +18,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.sampled import sampled_batches
@@ -147,6 +148,7 @@ class Task(ABC, Generic[RecipeType]):
         settings_class: the class of its settings, from which that of its recipes inherits.
         line_form: the form of lines that `hf-lecture predict` reads; None: its models predict nothing for a line.
         baseline: the trivial answers that stand beside each measure; None: there are none.
+        next_command: the command that uses a trained model, with {} for its folder; "": there is none.
     """
 
     name: ClassVar[str]
@@ -158,6 +160,7 @@ class Task(ABC, Generic[RecipeType]):
     settings_class: ClassVar[type[Settings]] = Settings
     line_form: ClassVar[LineForm | None] = None
     baseline: ClassVar[Baseline | None] = None
+    next_command: ClassVar[str] = ""
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model is one of this task."""
@@ -282,6 +285,14 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: as `encode`; or models of the task predict no rows.
         """
         raise ValueError(f"{type(model).__name__} predicts no classes, tags, words, choices or answers")
+
+    def errors(self, model: Any, processor: Any, data: Any, settings: Any) -> Errors | None:
+        """Return the wrong predictions for labelled data, worst first; None: the task does not tell right from wrong.
+
+        Raises:
+            ValueError: as `encode`.
+        """
+        return None
 
     def write_predictions(self, model: Any, processor: Any, data: Any, settings: Any, folder: Path) -> Path:
         """Write the predictions for data without labels, in the format of the benchmark.

@@ -155,21 +155,8 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
     def measure_answers(
         self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: BidirectionalLMSettings
     ) -> dict[str, Any]:
-        """Return the perplexities, and the numbers of words.
-
-        Returns:
-            `forward_perplexity` and `backward_perplexity`, exp of the mean -ln P(word) of each direction, and
-            `perplexity`, that of both together; `predictions`, the number of predictions in each direction; `unknown`,
-            the number of words predicted from the left that the model does not know.
-        """
-        ahead, back, predictions, unknown = answers.sum(0).tolist()
-        return {
-            "perplexity": perplexity((ahead + back) / 2 / predictions),
-            "forward_perplexity": perplexity(ahead / predictions),
-            "backward_perplexity": perplexity(back / predictions),
-            "predictions": int(predictions),
-            "unknown": int(unknown),
-        }
+        """Return the perplexities, and the numbers of words."""
+        return _measures(answers)
 
 
 class NumberedRows:
@@ -229,6 +216,29 @@ class NumberedRows:
             inputs["attention_mask"] = real.astype(np.int64)
         tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
         return Batch(tensors, int(2 * (lengths - 1).clip(min=0).sum()))
+
+
+def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
+    """Measure the perplexities of a model on rows.
+
+    Returns:
+        `forward_perplexity` and `backward_perplexity`, exp of the mean -ln P(word) of each direction, and `perplexity`,
+        that of both together; `predictions`, the number of predictions in each direction; `unknown`, the number of
+        words predicted from the left that the model does not know.
+    """
+    return _measures(sums_of_batches(model, rows))
+
+
+def _measures(sums: np.ndarray) -> dict[str, Any]:
+    """Return the measures of (batches, 4) sums."""
+    ahead, back, predictions, unknown = sums.sum(0).tolist()
+    return {
+        "perplexity": perplexity((ahead + back) / 2 / predictions),
+        "forward_perplexity": perplexity(ahead / predictions),
+        "backward_perplexity": perplexity(back / predictions),
+        "predictions": int(predictions),
+        "unknown": int(unknown),
+    }
 
 
 @torch.no_grad()

@@ -169,23 +169,8 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
     def measure_answers(
         self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: MaskedLMSettings
     ) -> dict[str, Any]:
-        """Return the measures.
-
-        Returns:
-            `masked_perplexity`, exp of the mean -ln P(token) of masked tokens; `masked_accuracy`, the share of them
-            whose token is the most probable one; for pairs `next_sentence_accuracy`. `targets` and `pairs` are the
-            numbers of both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
-        """
-        nats, right, targets, right_pairs, pairs = answers.sum(0).tolist()
-        measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets}
-        measured["targets"] = int(targets)
-        if encoded.inputs.next_sentence:
-            measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
-        return measured | {
-            "sequence_length": settings.sequence_length,
-            "mask_probability": settings.mask_probability,
-            "masking_seed": MASKING_SEED,
-        }
+        """Return the measures."""
+        return _measures(answers, encoded.inputs.next_sentence, settings)
 
     def predictions(
         self, model: Any, processor: Any, data: Any, settings: MaskedLMSettings, options: PredictionOptions
@@ -202,6 +187,31 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
         """Describe the task; the model determines whether there are pairs."""
         own = _settings_for(model, settings)
         return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__}
+
+
+def measure_masked(model: Any, texts: MaskedTexts, settings: MaskedLMSettings) -> dict[str, Any]:
+    """Measure a model on masked texts.
+
+    Returns:
+        `masked_perplexity`, exp of the mean -ln P(token) of masked tokens; `masked_accuracy`, the share of them whose
+        token is the most probable one; for pairs `next_sentence_accuracy`. `targets` and `pairs` are the numbers of
+        both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
+    """
+    return _measures(sums_of_rows(model, texts, settings), texts.next_sentence, settings)
+
+
+def _measures(sums: np.ndarray, next_sentence: bool, settings: MaskedLMSettings) -> dict[str, Any]:
+    """Return the measures of (rows, 5) sums."""
+    nats, right, targets, right_pairs, pairs = sums.sum(0).tolist()
+    measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets}
+    measured["targets"] = int(targets)
+    if next_sentence:
+        measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
+    return measured | {
+        "sequence_length": settings.sequence_length,
+        "mask_probability": settings.mask_probability,
+        "masking_seed": MASKING_SEED,
+    }
 
 
 @torch.no_grad()

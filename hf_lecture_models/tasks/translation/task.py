@@ -22,6 +22,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import load_tokenizer
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
@@ -29,7 +30,7 @@ from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation.baseline import CopyOfSource
 from hf_lecture_models.tasks.translation.batches import BatchesByTokens, PairCollator
-from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, is_bleu_defined, signatures
+from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, chrf_of_sentences, is_bleu_defined, signatures
 from hf_lecture_models.tasks.translation.grammar import french_english_pairs
 from hf_lecture_models.tasks.translation.rows import PairsRecipe, find_blank, keep_rows, read_pairs
 from hf_lecture_models.tasks.translation.translate import Translation as Translated
@@ -142,6 +143,7 @@ class Translation(Task[TranslationRecipe]):
     pipeline_tag = "translation"
     items = "tokens"
     script = "train_translation.py"
+    next_command = "hf-lecture translate {} < texts.txt"
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
     settings_class: ClassVar[type[TranslationSettings]] = TranslationSettings
     baseline: ClassVar[Baseline | None] = CopyOfSource()
@@ -279,6 +281,18 @@ class Translation(Task[TranslationRecipe]):
         if found.best_metric != result.best_metric:
             beside.save_pretrained(found.folder)
         return found
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Errors:
+        """Return all pairs with their translations, lowest chrF of the sentence first."""
+        found = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
+        texts, right = [translations[0].text for translations in found], data.columns["target"]
+        rows = [
+            {"source": source, "gold": gold, "predicted": own, "chrf": chrf, "where": data.where(row)}
+            for row, (source, gold, own, chrf) in enumerate(
+                zip(data.columns["source"], right, texts, chrf_of_sentences(texts, right), strict=True)
+            )
+        ]
+        return Errors(sorted(rows, key=lambda row: row["chrf"]), len(rows), by="lowest chrF")
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: TranslationSettings, folder: Path
