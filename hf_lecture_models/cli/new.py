@@ -10,6 +10,7 @@ from typing import Any
 
 from hf_lecture_models.cli.new_recipe import Findings, are_classes, describe_cost, measure_cost, recipe_text, settle
 from hf_lecture_models.cli.new_report import (
+    Looked,
     as_lines,
     counted,
     describe_answers,
@@ -124,7 +125,7 @@ def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fi
         OSError: a file cannot be read.
     """
     given: dict[str, Any] = {f"{part}_files": list(own) for part, own in files.items() if own}
-    recipe = load_recipe(None, given | dict(fields), recipe_class=task.recipe_class)
+    recipe: Any = load_recipe(None, given | dict(fields), recipe_class=task.recipe_class)
     known, columns = find_columns(task, recipe, files["train"])
     if task.name == "multiple_choice" and form_of(known):
         recipe = replace(recipe, task=form_of(known))
@@ -145,14 +146,14 @@ def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fi
         found.recipe = settle(task, found.recipe, found.train)
         found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
         if script != _FIT:
-            _add_cost(task, found)
+            _add_cost(task, found, found.train)
     return found
 
 
-def _add_cost(task: Task[Any], found: Findings) -> None:
+def _add_cost(task: Task[Any], found: Findings, looked: Looked) -> None:
     """Measure what the training costs; what it refuses is kept among the problems."""
     try:
-        found.recipe, found.cost = measure_cost(task, found.recipe, found.train)
+        found.recipe, found.cost = measure_cost(task, found.recipe, looked)
     except ValueError as error:
         if not found.problems:  # which explain it better
             found.problems.append(str(error))

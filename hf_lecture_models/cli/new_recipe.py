@@ -13,6 +13,7 @@ from typing import Any
 
 from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.cli.new_report import Looked, counted, is_missing
+from hf_lecture_models.data.holdout import SHARE
 from hf_lecture_models.data.looking import Lengths, is_without_blanks, lengths_of, scripts_of
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import default_of, write_yaml
@@ -21,7 +22,6 @@ from hf_lecture_models.io.system import resident_bytes, shell_quoted
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.trainer.estimate import Estimate, measure_steps
 
-_ENTITY_TAG = re.compile(r"O|[BIESLU]-.+")
 _UNEVEN = 3
 """How many times as many rows as the rarest class the most frequent one must have before weights are suggested."""
 _SAMPLE = 2_000
@@ -92,9 +92,6 @@ def settle(task: Task[Any], recipe: Any, looked: Looked) -> Any:
     are_numbers = bool(labels) and all(map(_is_number, labels))
     if "problem_type" in names and are_numbers and not all(float(str(label)).is_integer() for label in labels):
         changes["problem_type"] = "regression"
-    tags = set(looked.counted)
-    if "scheme" in names and tags > {"O"} and all(map(_ENTITY_TAG.fullmatch, tags)):
-        changes["scheme"] = "entities"
     first = next(iter(looked.sides.values()), [])
     if is_without_blanks(scripts_of(first)) and recipe.tokenizer.get("type") == "word":
         changes["tokenizer"] = {**recipe.tokenizer, "type": "char"}
@@ -133,7 +130,8 @@ def measure_cost(task: Task[Any], recipe: Any, looked: Looked) -> tuple[Any, Cos
         sample = _some(looked.data, usable, _SAMPLE)
         batches = task.batches(model, processor, sample, recipe)
         found = measure_steps(model, batches, recipe, task.training_options(model, recipe), device)
-    steps = math.ceil(found.steps_per_epoch * len(usable) / len(sample))
+    trained_on = len(usable) * (1.0 if recipe.validation_files else 1 - SHARE)
+    steps = math.ceil(found.steps_per_epoch * trained_on / len(sample))
     estimate = replace(found, steps_per_epoch=steps)
     return recipe, Cost(estimate, type(model).__name__, device.type, tokens, beside)
 
@@ -144,10 +142,7 @@ def _some(data: Any, places: Sequence[int], most: int) -> Any:
         places = [places[index * len(places) // most] for index in range(most)]
     if len(places) == len(data):
         return data
-    if not isinstance(data, Rows):
-        return [data[place] for place in places]
-    columns = {name: [values[place] for place in places] for name, values in data.columns.items()}
-    return Rows(columns, [("a sample of the rows", len(places))])
+    return data.select(places) if isinstance(data, Rows) else [data[place] for place in places]
 
 
 def _tokens(task: Task[Any], processor: Any, looked: Looked) -> Lengths | None:
@@ -262,7 +257,11 @@ def _label_lines(found: Findings) -> list[_Line]:
     if kind == "regression":
         lines.append(_Line("problem_type", kind, "The labels are numbers, not all of them whole: they are predicted."))
     if getattr(recipe, "scheme", "") == "entities":
-        lines.append(_Line("scheme", "entities", "All tags are parts of entities (B-, I-, O): these are measured."))
+        lines.append(
+            _Line(
+                "scheme", "entities", "All tags are parts of entities, such as B-X, I-X and O: entities are measured."
+            )
+        )
     if recipe_names := getattr(recipe, "label_names", {}):
         lines.append(_Line("label_names", recipe_names, "The names of the classes, by what the data call them."))
     counts = Counter(looked.counted)

@@ -43,8 +43,8 @@ class Looked:
 
     @property
     def keys(self) -> list[Hashable]:
-        """The texts of each row, which are the same for equal rows."""
-        return list(zip(*self.sides.values(), strict=True))
+        """The texts of each row without blanks around them, which are the same for equal rows."""
+        return list(zip(*(map(str.strip, texts) for texts in self.sides.values()), strict=True))
 
     def where(self, place: int) -> str:
         """Return the number of a row, and its file if there are several."""

@@ -91,6 +91,7 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
     pipeline_tag = "image-to-text"
     items = "tokens"
     script = "train_captioning.py"
+    next_command = "hf-lecture predict {} photo.png"
     recipe_class: ClassVar[type[ImageCaptioningRecipe]] = ImageCaptioningRecipe
     settings_class = CaptioningSettings
     line_form = IMAGE_LINES

@@ -21,6 +21,7 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.errors import class_errors, number_errors
 from hf_lecture_models.tasks.classification.labels import (
     REGRESSION,
     SINGLE_LABEL,
@@ -35,6 +36,7 @@ from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_acc
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.classification.weights import weighted_loss
 from hf_lecture_models.tasks.core.baselines import LearnedBaseline
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import joined_columns, keys_of_classes, keys_of_rows
@@ -172,6 +174,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
     settings_class = ClassificationSettings
     line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
+    next_command = "hf-lecture predict {} < texts.txt"
     baseline = MostFrequentClass()
 
     def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
@@ -318,6 +321,15 @@ class TextClassification(Task[TextClassificationRecipe]):
         logits = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         names = classes_of(model.config)
         return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> Errors:
+        """Return the rows with a wrong class, or all rows of a regression, with their texts."""
+        encoded = self.encode(model, processor, data, settings)
+        logits, places = self.predict(model, processor, encoded), [data.where(row) for row in range(len(data))]
+        inputs = {name: data.columns[name] for name in ("text", "text_pair") if name in data.columns}
+        if settings.problem_type == REGRESSION:
+            return number_errors(inputs | {"where": places}, logits[:, 0].tolist(), encoded.labels)
+        return class_errors(model.config, inputs | {"where": places}, logits, encoded.labels)
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, folder: Path

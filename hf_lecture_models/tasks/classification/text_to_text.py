@@ -19,6 +19,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.task import Encoded, Measure
 from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe, TranslationSettings
@@ -135,6 +136,16 @@ class TextToText(Translation):
         """Return the outputs for each source, which have no more tokens than the longest class."""
         options = {"max_new_tokens": _most_tokens(model, processor, settings), **options}
         return super().predict(model, processor, encoded, settings, *args, **options)
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: TextToTextSettings) -> Errors:  # type: ignore[override]
+        """Return the rows with another output than the right class's name, in the order of the data."""
+        classes, encoded = written_classes(model, processor, settings), self.encode(model, processor, data, settings)
+        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, settings)]
+        items = [
+            {"text": source, "gold": gold, "predicted": classes.get(own, own), "where": data.where(row)}
+            for row, (source, gold, own) in enumerate(zip(data.columns["source"], encoded.labels, texts, strict=True))
+        ]
+        return errors_of_classes(items)
 
     def write_predictions(  # type: ignore[override]
         self, model: Any, processor: Any, data: Rows, settings: TextToTextSettings, folder: Path

@@ -99,6 +99,7 @@ class CausalLM(TextsTask[CausalLMRecipe]):
     pipeline_tag = "text-generation"
     items = "tokens"
     script = "train_causal_lm.py"
+    next_command = "hf-lecture generate {} --prompt 'The'"
     recipe_class = CausalLMRecipe
     settings_class = CausalLMSettings
 

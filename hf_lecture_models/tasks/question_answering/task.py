@@ -27,6 +27,7 @@ from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import best_validation, is_main_process
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
@@ -36,7 +37,7 @@ from hf_lecture_models.tasks.core.settings import Settings, store_settings
 from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
-from hf_lecture_models.tasks.question_answering.measures import squad
+from hf_lecture_models.tasks.question_answering.measures import best_scores, squad
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.question_answering.spans import (
     Window,
@@ -139,6 +140,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     script = "finetune_squad.py"
     recipe_class: ClassVar[type[QuestionAnsweringRecipe]] = QuestionAnsweringRecipe
     settings_class = QuestionSettings
+    next_command = "hf-lecture predict {} questions.jsonl"
     line_form = QuestionLines(
         'JSON objects {"question": ..., "context": ...}', {"question": str, "context": str}, needs_json=True
     )
@@ -282,6 +284,19 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             ]
             for text, own in zip(data.texts("context"), found, strict=True)
         ]
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: QuestionSettings) -> Errors:
+        """Return the questions whose answer is no exact match, with their texts and all right answers."""
+        found = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
+        rows = []
+        for row, (text, one) in enumerate(zip(data.columns["context"], found, strict=True)):
+            right, own = data.columns["answers"][row]["text"], text[one.answer.start : one.answer.end]
+            f1, exact = best_scores(own, right)
+            answer = {"gold": right, "predicted": own, "score": one.choices()[0][1], "f1": f1}
+            if not exact:
+                question = data.columns["question"][row]
+                rows.append({"question": question, "context": text, **answer, "where": data.where(row)})
+        return Errors(sorted(rows, key=lambda row: -row["score"]), len(data))
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: QuestionSettings, folder: Path

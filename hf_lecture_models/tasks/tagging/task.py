@@ -15,6 +15,7 @@ from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
@@ -138,6 +139,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
     settings_class = TaggingSettings
     line_form = SentenceLines("sentences, with blanks between the words", usual=0)
+    next_command = "hf-lecture predict {} < sentences.txt"
     baseline = MostFrequentTag()
 
     def measures(self, settings: TaggingSettings) -> tuple[Measure, ...]:
@@ -272,6 +274,18 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             else:
                 found.append([{"word": word, "label": label} for word, label in zip(words, labels, strict=True)])
         return found
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: TaggingSettings) -> Errors:
+        """Return the words with a wrong tag, each with its sentence; a word without tokens is predicted as ""."""
+        encoded = self.encode(model, processor, data, settings)
+        ids, names = ids_of_tags(model.config), {UNREAD: "", **dict(enumerate(classes_of(model.config)))}
+        found, items = self.predict(model, processor, encoded), []
+        for row, (words, tags, predicted) in enumerate(zip(data.columns["tokens"], encoded.labels, found, strict=True)):
+            sentence = " ".join(words)
+            for place, (word, tag, (own, score)) in enumerate(zip(words, tags, predicted, strict=True)):
+                answer = {"gold": names[ids[tag]], "predicted": names[own], "score": score}
+                items.append({"sentence": sentence, "word": word, **answer, "where": data.where(row, place)})
+        return errors_of_classes(items)
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: TaggingSettings, folder: Path

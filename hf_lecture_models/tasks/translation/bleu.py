@@ -29,6 +29,20 @@ def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dic
     return {name: float(metric.corpus_score(translations, [references]).score) for name, metric in metrics.items()}
 
 
+def chrf_of_sentences(translations: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Return the chrF of each sentence by itself, from 0 to 100.
+
+    >>> chrf_of_sentences(["a cat", "dogs"], ["a cat", "mice"])
+    [100.0, 0.0]
+
+    Raises:
+        ImportError: sacrebleu is not installed.
+    """
+    chrf = _metrics()["chrf"]
+    pairs = zip(translations, references, strict=True)
+    return [float(chrf.sentence_score(translation, [reference]).score) for translation, reference in pairs]
+
+
 def is_bleu_defined(references: Sequence[str]) -> bool:
     """Return whether a reference has four words; else sacrebleu's BLEU of right translations is 0 / 0, given as 0.
 

@@ -22,13 +22,14 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
 from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import load_tokenizer
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.translation.batches import BatchesByTokens, PairCollator
-from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, is_bleu_defined, signatures
+from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, chrf_of_sentences, is_bleu_defined, signatures
 from hf_lecture_models.tasks.translation.grammar import french_english_pairs
 from hf_lecture_models.tasks.translation.rows import PairsRecipe, find_blank, keep_rows, read_pairs
 from hf_lecture_models.tasks.translation.translate import Translation as Translated
@@ -141,6 +142,7 @@ class Translation(Task[TranslationRecipe]):
     pipeline_tag = "translation"
     items = "tokens"
     script = "train_translation.py"
+    next_command = "hf-lecture translate {} < texts.txt"
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
     settings_class: ClassVar[type[TranslationSettings]] = TranslationSettings
 
@@ -267,6 +269,18 @@ class Translation(Task[TranslationRecipe]):
             return result
         measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
         return keep_average(model, result, recipe.average_checkpoints, measured)
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Errors:
+        """Return all pairs with their translations, lowest chrF of the sentence first."""
+        found = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
+        texts, right = [translations[0].text for translations in found], data.columns["target"]
+        rows = [
+            {"source": source, "gold": gold, "predicted": own, "chrf": chrf, "where": data.where(row)}
+            for row, (source, gold, own, chrf) in enumerate(
+                zip(data.columns["source"], right, texts, chrf_of_sentences(texts, right), strict=True)
+            )
+        ]
+        return Errors(sorted(rows, key=lambda row: row["chrf"]), len(rows), by="lowest chrF")
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: TranslationSettings, folder: Path
