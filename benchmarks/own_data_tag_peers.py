@@ -47,9 +47,7 @@ def train(rows: list[Row], pipe: str) -> Any:
     began, rows = time.process_time(), random.Random(0).sample(rows, len(rows))
     config = init_config(lang="en", pipeline=[pipe], optimize="efficiency", gpu=False)
     nlp = spacy.util.load_model_from_config(config, auto_fill=True)
-    settings = spacy.registry.resolve(
-        nlp.config.interpolate()["training"], schema=spacy.schemas.ConfigSchemaTraining
-    )
+    settings = spacy.registry.resolve(nlp.config.interpolate()["training"], schema=spacy.schemas.ConfigSchemaTraining)
     held_out = make_examples(nlp, rows[: len(rows) // 10], pipe)
     examples = make_examples(nlp, rows[len(rows) // 10 :], pipe)
     nlp.initialize(lambda: examples)
