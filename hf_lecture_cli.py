@@ -14,8 +14,12 @@ try:
     import signal
     import sys
     import warnings
+    from collections.abc import Iterator
+    from contextlib import contextmanager
     from enum import StrEnum
+    from importlib.util import find_spec
     from pathlib import Path
+    from types import ModuleType
     from typing import Annotated, Any
 
     import typer
@@ -88,6 +92,26 @@ def _import_package() -> None:
 
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _package_without_torch() -> Iterator[None]:
+    """Within the block, modules of the package are imported without its `__init__`, which imports torch.
+
+    They are forgotten afterwards, so that the next import is that of the whole package.
+    """
+    spec = None if "hf_lecture_models" in sys.modules else find_spec("hf_lecture_models")
+    if spec is None or not spec.submodule_search_locations:
+        yield
+        return
+    package = ModuleType("hf_lecture_models")
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules["hf_lecture_models"] = package
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "hf_lecture_models"]:
+            del sys.modules[name]
 
 
 def _print_version(wanted: bool) -> None:
@@ -675,6 +699,14 @@ def evaluate(
     output: Report = None,
     store: Store = False,
     json: Json = False,
+    held_out: Annotated[
+        bool,
+        Option(
+            "--held-out",
+            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
+            "that it was trained on.",
+        ),
+    ] = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
@@ -1141,6 +1173,11 @@ def train(
 
     For example: hf-lecture train recurrent_tiny --output_dir tiny
     """
+    with _package_without_torch():
+        from hf_lecture_models.cli import train as light
+
+        if light.answer_at_once(arguments):
+            return
     from hf_lecture_models.cli.train import run_training
 
     run_training(arguments)

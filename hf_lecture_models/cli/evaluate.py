@@ -15,6 +15,7 @@ from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
 from hf_lecture_models.tasks.core.errors import SUFFIXES, write_errors
+from hf_lecture_models.tasks.core.hold_out import read_held_out
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
@@ -30,34 +31,41 @@ def run(
     json: bool,
     store: bool = False,
     output: Path | None = None,
+    held_out: bool = False,
 ) -> None:
     """Print the measures of a model, the official one of the task first; draw its confusions, or write its errors.
+
+    Args:
+        held_out: measure the training rows that its run held out, in place of all rows.
 
     Raises:
         ValueError: the task is unknown, the model is for another task, the data cannot be used, or the task has nothing
             for `output`.
         OSError: the model or the data cannot be read.
     """
-    _check(name, files, split, store)
+    _check(name, files, split, store, held_out)
     found = _task(task, output)
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
     given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
+    if held_out:
+        given = {"train_files": files, "dataset_name": ""} if files else {}
     given |= {**({} if max_length is None else {"max_length": max_length}), **fields}
-    recipe = _recipe(found, task, name, model, processor, given)
-    data = found.read(recipe, "test")
+    recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
+    data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
     results, beside = evaluate_beside(found, model, processor, data, recipe, name, "")
     measured = {"task": task, **results}
     _print(measured, beside, json)
-    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
     if _is_table(output):
         _write_errors(found, model, processor, data, recipe, output)
     elif output is not None:
-        _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
+        source = ", ".join(files) or split or ("held out" if held_out else "validation")
+        _draw(measured, output, source, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
@@ -104,7 +112,11 @@ def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> N
         print(f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}")
 
 
-def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
+def _check(name: str, files: list[str], split: str | None, store: bool, held_out: bool) -> None:
+    if held_out and split is not None:
+        raise ValueError("`held_out` measures rows that were held out of the training data: leave `split` out")
+    if held_out and not Path(name).is_dir():
+        raise ValueError(f"`held_out` needs the folder of a run, and {name} is not a folder here")
     if store and not Path(name).is_dir():
         raise ValueError(f"--store writes into the model's folder, and {name} is not a folder here")
     if files and split is not None:
@@ -137,11 +149,20 @@ def _task(name: str, output: Path | None) -> Task[Any]:
     return found
 
 
-def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any, fields: dict[str, Any]) -> Any:
+def _recipe(
+    task: Task[Any],
+    name: str,
+    folder: str,
+    model: Any,
+    processor: Any,
+    fields: dict[str, Any],
+    is_trained_on: bool = False,
+) -> Any:
     """Return the recipe that says how data are read: the benchmark's, or the one that trained the model.
 
     Args:
         fields: fields that replace the recipe's own, by their dotted names.
+        is_trained_on: whether the data are those of the training, also where a data set holds them.
     """
     known = task.recipe_class.__dataclass_fields__.keys()
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:
@@ -151,5 +172,5 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
         given = {"task": name, "output_dir": "unused", **saved, **fields}
         return load_recipe(None, given, recipe_class=task.recipe_class)
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
-    own = vars(recipe_of(task, facts)) | {"dataset_name": ""}
+    own = vars(recipe_of(task, facts)) | ({} if is_trained_on else {"dataset_name": ""})
     return load_recipe(None, own | fields, recipe_class=task.recipe_class)

@@ -36,6 +36,7 @@ from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.afterwards import next_line
+from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.main import run_task, train_and_test
 from hf_lecture_models.tasks.core.task import Task, recipe_of
@@ -109,6 +110,24 @@ class TaskTests:
             assert type(predictor.settings) is self.task.settings_class
             assert predictor.settings.to_save() == saved["settings"]
         assert json.loads(Path("run/training.json").read_text())[f"{self.task.items}_per_second"] > 0
+
+    def test_rows_are_held_out_and_measured_where_there_are_no_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        recipe = self.recipe(validation_files=[], validation_share=0.5)
+        data = self.task.read(recipe, "train")
+        train, validation, held_out = self.task.hold_out(data, recipe)
+        numbers = held_out.validation
+        assert held_out.rows == len(data) == len(train) + len(validation)
+        assert 0 < len(validation) == len(numbers) < len(data)
+        written = [repr(data[row]) for row in range(len(data))]
+        assert [repr(validation[row]) for row in range(len(validation))] == [written[number] for number in numbers]
+        others = [number for number in range(len(data)) if number not in numbers]
+        assert [repr(train[row]) for row in range(len(train))] == [written[number] for number in others]
+        assert f"{len(validation)} of {len(data)} " in capsys.readouterr().err
+        small = self.recipe(validation_files=[], limit=len(data) - 1)
+        assert len(read_parts(self.task, small).train) <= len(data) - 1
 
     def test_its_card_names_the_measures_and_its_code_runs(
         self, outcome: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

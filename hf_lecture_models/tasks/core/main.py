@@ -21,14 +21,11 @@ from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_mai
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.afterwards import lines_afterwards, validation_errors
 from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
-from hf_lecture_models.tasks.core.command_line import (
-    EXAMPLE_OPTIONS,
-    EXAMPLE_SWITCHES,
-    load_with_example_options,
-    print_help,
-)
+from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
 from hf_lecture_models.tasks.core.errors import Errors
+from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.hold_out import read_parts
+from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -103,6 +100,8 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
 def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
     """Return the recipe that the command line gives, and whether to resume.
 
+    A resumed run has the values that its output folder's recipe says, where the command and its recipe say nothing.
+
     Raises:
         ValueError: a field is unknown or has an impossible value.
         OSError: the recipe cannot be read.
@@ -115,10 +114,11 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
         rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
     values = parse_overrides(rest, task.recipe_class, EXAMPLE_SWITCHES)
+    base = saved_values(path, values, task.recipe_class) if resume else {}
     if EXAMPLE_OPTIONS.isdisjoint(values):
-        recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+        recipe = load_recipe(path, values, recipe_class=task.recipe_class, base=base)
     else:
-        recipe = load_with_example_options(task, path, values)
+        recipe = load_with_example_options(task, path, values, base)
     return recipe, resume
 
 
@@ -199,8 +199,7 @@ def _test_and_predict(
 def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
     """Log the first measure beside the baseline's, with the difference and the warnings."""
     if beside is not None:
-        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
-        for line in beside.lines(part, measure):
+        for line in beside.lines(part, task.measures(recipe)):
             log_once(line)
 
 

@@ -343,11 +343,11 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        beside, evaluation = self._learn_baseline(processor, data, recipe), None
-        if validation_data is not None:
-            evaluation = self.evaluation(model, processor, validation_data, recipe, beside)
+        beside, none = self._learn_baseline(processor, data, recipe), validation_data is None
+        evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
         parts = {"the training data": ("train", data), "the validation data": ("validation", validation_data)}
         saved_processor = None if processor is None else with_input_limit(processor, model)
+        saved = [part for part in (saved_processor, task_file, beside, *save_with) if part is not None]
         with recipe.while_training(model, batches):
             return train(
                 model,
@@ -355,7 +355,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=(*(part for part in (saved_processor, task_file, beside) if part is not None), *save_with),
+                save_with=saved,
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)
