@@ -95,6 +95,7 @@ STANDS_FOR = [
     (r"exercise \{name\} MY.py", "exercise lstm_cell my.py"),
     (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
     (r"neighbours \{\} WORD", "neighbours lstm cat"),
+    (r"(predict|evaluate|export) my_model", r"\1 classifier"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -127,6 +128,11 @@ NOT_RUN = {
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture train (TASK|RECIPE|NAME|my\.yaml)\b.*": ("forms; tests/cli/test_train.py finds the script of each"),
+    r"hf-lecture (train text_classification\.yaml|evaluate \w+ text_classification --held-out)( .*)?": (
+        "it goes on from the command before; the tests of the README run these one after the other"
+    ),
+    r"hf-lecture train OUT/recipe\.yaml .*": "it needs the folder of a run",
+    r"hf-lecture new TASK FILES?( \.\.\.)?": "a form",
     r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exercise \w+ > my.py": "it writes a file; tests/cli/test_exercise.py prints the same and checks it",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",

@@ -51,7 +51,8 @@ def test_the_folder_loads_without_the_package(
     # What is printed in Python, and the card's example, in one process that cannot import the package.
     code = python.partition(": ")[2].partition(";")[0]
     example = examples(Path("a folder/README.md"))[1]
-    lines = f"from transformers import AutoModelForSequenceClassification; print(type({code}).__name__); import os; os.chdir('a folder')\n{example}"
+    load = f"from transformers import AutoModelForSequenceClassification; print(type({code}).__name__)"
+    lines = "\n".join([load, "import os; os.chdir('a folder')", example])
     shown = output_without_package(lines, tmp_path, tmp_path / "modules").splitlines()
     assert shown[0] == "BagOfWordsForSequenceClassification"
     assert "'label': " in shown[1]
