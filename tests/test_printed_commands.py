@@ -121,6 +121,8 @@ SHORTER = {
 }
 
 NOT_RUN = {
+    r"hf-lecture (new TASK FILES?( \.\.\.)?|train TASK --help)": "forms",
+    r"python benchmarks/own_data\w*\.py .*": "it needs another environment, with the packages that it measures",
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
     r"pytest.*|\.ci/run": "it would run this test",
     r"pip wheel .*": "it builds the whole checkout; tests/cli/test_train.py builds the wheel and installs it",
@@ -132,7 +134,6 @@ NOT_RUN = {
         "it goes on from the command before; the tests of the README run these one after the other"
     ),
     r"hf-lecture train OUT/recipe\.yaml .*": "it needs the folder of a run",
-    r"hf-lecture new TASK FILES?( \.\.\.)?": "a form",
     r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exercise \w+ > my.py": "it writes a file; tests/cli/test_exercise.py prints the same and checks it",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
