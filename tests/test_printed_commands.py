@@ -170,7 +170,7 @@ NOT_RUN = {
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
     r"hf-lecture predict \{\} (questions|choices).jsonl": (
-        "it needs such a model; tests/tasks/core/test_afterwards.py runs it on small ones"
+        "it needs such a model; tests/tasks/task_tests.py runs it on small ones"
     ),
     r"hf-lecture (predict (MODEL|\{\}) photo.png|see alignment MODEL --image .*)": (
         "it needs a model of images; tests/tasks/captioning/test_task.py and cli/test_same_answers.py run small ones"
