@@ -330,9 +330,7 @@ class Task(ABC, Generic[RecipeType]):
         quiet: bool = False,
         save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
-        """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
-
-        What is in `save_with` is saved beside it.
+        """Train the model by the recipe; the best one by the first measure is saved with `save_with` in `output_dir`.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
