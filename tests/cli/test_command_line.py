@@ -209,6 +209,7 @@ VERBS = [
     ["demo"],
     ["demo", "MODEL"],
     ["new", "TASK", "FILE"],
+    ["export", "MODEL", "OUT"],
     ["publish", "MODEL", "REPO"],
     ["publish", "--all", "FOLDER", "NAMESPACE"],
 ]
