@@ -75,8 +75,7 @@ def test_the_report_and_the_recipe(place: Path) -> None:
         ("id", "Review", "sentiment"),
     )
     said = told(new("text_classification", "reviews.csv"))
-    assert "text is read from Review" in said
-    assert "not read id" in said
+    assert "columns text from Review, label from sentiment not read id" in said
     assert "classes 2: good 21, bad 21; to say 'good' of every row is right for 50.0 %" in said
     assert "half of them have at most 4 words, 95 % at most 4; the longest has 4 (row 1)" in said
     assert "letters: Latin 100.0 %" in said
@@ -269,6 +268,10 @@ def test_parts_and_what_they_share(place: Path) -> None:
             ["text_classification", "a.csv"],
             "a.csv: none of its columns (x, y, z) looks like the column text; name it, --columns.text NAME",
         ),
+        (
+            ["text_classification", "rows.csv"],
+            "rows.csv: its first line reads like a row, not like the names of its columns (our book was dull, bad)",
+        ),
         (["text_classification", "s.csv"], "s.csv: its columns are separated by semicolons; save it with commas"),
         (
             ["text_classification", "a.csv", "-o", "a.json"],
@@ -282,6 +285,7 @@ def test_parts_and_what_they_share(place: Path) -> None:
 )
 def test_a_mistake_is_one_line(place: Path, arguments: list[str], said: str) -> None:
     write_table("a.csv", [(str(i), str(i), str(i)) for i in range(9)], ("x", "y", "z"))
+    write_table("rows.csv", [("it was a warm film", "good"), ("it was a cold film", "bad")] * 4, REVIEWS[-1])
     write_table("s.csv", [("a film;good",), ("a play;bad",)], ("text;label",))
     found = told(new(*arguments, status=1))
     assert said in found
