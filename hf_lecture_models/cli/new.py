@@ -20,6 +20,7 @@ from hf_lecture_models.cli.new_report import (
     look,
     must_be_mended,
     shared_rows,
+    unknown_classes,
     worth_a_look,
     wrapped,
 )
@@ -134,10 +135,21 @@ def look_at(task: Task[Any], command: str, files: Mapping[str, Sequence[str]], f
             found.parts[part] = look(task.name, data)
     if found.train is not None:
         settle(found, found.train)
-        found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
+        for part, looked in found.parts.items():
+            found.problems += [f"{part} data: {problem}" for problem in _problems(found, found.train, looked)]
         if command != _FIT:
             _add_cost(task, found, found.train)
     return found
+
+
+def _problems(found: Findings, train: Looked, looked: Looked) -> list[str]:
+    """Return why training refuses a part of the data that its reader accepts."""
+    recipe = found.recipe
+    classes = are_classes(recipe, train)
+    problems = must_be_mended(looked, classes and looked is train, _UNLABELLED)
+    # Parts of entities may be written with other letters, which are converted.
+    is_fixed = classes and looked is not train and getattr(recipe, "scheme", "") != "entities"
+    return problems + (unknown_classes(train, looked, getattr(recipe, "label_names", {})) if is_fixed else [])
 
 
 def _add_cost(task: Task[Any], found: Findings, looked: Looked) -> None:

@@ -248,6 +248,20 @@ def describe_answers(looked: Looked) -> list[tuple[str, str]]:
     return []
 
 
+def unknown_classes(train: Looked, other: Looked, names: Mapping[str, str]) -> list[str]:
+    """Return a line if another part of the data has classes that the training data lack, which cannot be measured.
+
+    Args:
+        names: the names of classes by what the data call them.
+    """
+    known = {names.get(label, label).casefold() for label in train.counted}
+    new = [label for label in dict.fromkeys(other.counted) if names.get(label, label).casefold() not in known]
+    if not new:
+        return []
+    has = counted(len(new), "class", "is", "are")
+    return [f"{has} in no training row: {examples(new, repr)}; take its rows out, or train on some of them"]
+
+
 def as_lines(parts: Sequence[tuple[str, str]]) -> list[str]:
     """Return named texts as lines in two columns."""
     width = max((len(name) for name, _ in parts), default=0)

@@ -194,12 +194,22 @@ def test_rows_without_a_label_are_named_and_nothing_hides_them(place: Path) -> N
     write_table("a.tsv", [*REVIEWS, ("a film", ""), ("a play", " ")], ("text", "label"))
     said = told(new("text_classification", "a.tsv", "-o", "r.yaml", status=1))
     assert (
-        "To mend before training: - 2 rows have no label: row 41; row 42; take them out, or put them into a file"
+        "To mend before training: - train data: 2 rows have no label: row 41; row 42; take them out, or put them into a file"
         in said
     )
     assert "hf-lecture new: r.yaml is written, but training refuses these data" in said
     assert "classes 2: good 20, bad 20" in said
     with pytest.raises(ValueError, match=r"row 41 has no label"):
+        train_from_command(TASKS["text_classification"], ["r.yaml", "--max_steps", "1", "--output_dir", "out"])
+
+
+def test_labels_of_validation_rows_are_checked_too(place: Path) -> None:
+    write_table("train.csv", REVIEWS, ("text", "label"))
+    write_table("dev.csv", [("a film", "Good"), ("a play", "so so"), ("a song", "")], ("text", "label"))
+    said = told(new("text_classification", "train.csv", "dev.csv", "-o", "r.yaml", status=1))
+    assert "validation data: 1 row has no label: row 3; take them out" in said
+    assert "validation data: 1 class is in no training row: 'so so'; take its rows out" in said
+    with pytest.raises(ValueError, match="row 2: label 'so so' is none of the model's classes|row 3 has no label"):
         train_from_command(TASKS["text_classification"], ["r.yaml", "--max_steps", "1", "--output_dir", "out"])
 
 
