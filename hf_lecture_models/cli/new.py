@@ -8,7 +8,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.cli.new_recipe import Findings, are_classes, describe_cost, measure_cost, recipe_text, settle
+from hf_lecture_models.cli.new_recipe import (
+    Findings,
+    are_classes,
+    describe_cost,
+    measure_cost,
+    megabytes,
+    recipe_text,
+    settle,
+)
 from hf_lecture_models.cli.new_report import (
     Looked,
     as_lines,
@@ -29,6 +37,7 @@ from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import no_log
+from hf_lecture_models.io.system import free_bytes
 from hf_lecture_models.tasks.choice.rows import FORMS
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASKS
@@ -180,6 +189,9 @@ def report_lines(task: Task[Any], found: Findings) -> list[str]:
         for part in ("validation", "test"):
             if part in found.parts:
                 notes += shared_rows(train, found.parts[part], part)
+    free = free_bytes()
+    if found.cost is not None and free is not None and found.cost.estimate.bytes > free:
+        notes.append(f"the training takes more memory than the {megabytes(free)} that are free; lower batch_size")
     lines = [f"{task.name}: {', '.join(found.files['train'])}", *as_lines(told), wrapped(describe_cost(found))]
     for heading, own in (("Worth a look:", notes), ("To mend before training:", found.problems)):
         lines += [heading, *(wrapped(f"  - {text}", 4) for text in own)] if own else []

@@ -336,7 +336,7 @@ def _run_lines(found: Findings, output: Path) -> list[_Line]:
             "minutes",
             budget,
             "Training stops when the validation measure is no longer better, or after so many minutes; --resume goes "
-            f"on.{fits}",
+            f"on.{fits} --limit 200 tries the recipe on 200 rows.",
         ),
         _Line("output_dir", output.stem, "The folder of the trained model, which the run makes."),
     ]

@@ -193,10 +193,8 @@ def test_the_scripts_own_recipe_of_an_ngram(place: Path) -> None:
 def test_rows_without_a_label_are_named_and_nothing_hides_them(place: Path) -> None:
     write_table("a.tsv", [*REVIEWS, ("a film", ""), ("a play", " ")], ("text", "label"))
     said = told(new("text_classification", "a.tsv", "-o", "r.yaml", status=1))
-    assert (
-        "To mend before training: - train data: 2 rows have no label: row 41; row 42; take them out, or put them into a file"
-        in said
-    )
+    problem = "train data: 2 rows have no label: row 41; row 42; take them out, or put them into a file of their own"
+    assert f"To mend before training: - {problem}" in said
     assert "hf-lecture new: r.yaml is written, but training refuses these data" in said
     assert "classes 2: good 20, bad 20" in said
     with pytest.raises(ValueError, match=r"row 41 has no label"):
