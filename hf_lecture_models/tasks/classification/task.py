@@ -1,11 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The classification of texts or pairs of texts, or their regression to a number, on benchmarks and other data."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -18,10 +19,10 @@ from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.io.runs import best_validation, is_main_process
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL, kind_of_labels
 from hf_lecture_models.tasks.classification.labels import (
-    REGRESSION,
-    SINGLE_LABEL,
     as_number,
     class_names,
     ids_by_name,
@@ -30,7 +31,23 @@ from hf_lecture_models.tasks.classification.labels import (
 )
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
-from hf_lecture_models.tasks.classification.weights import weighted_loss
+from hf_lecture_models.tasks.classification.several_labels import (
+    best_sets,
+    chosen_classes,
+    class_thresholds,
+    join_columns,
+    label_matrix,
+    measure_scores,
+    named_classes,
+    several_class_names,
+)
+from hf_lecture_models.tasks.classification.weights import (
+    BALANCED,
+    balanced_weights,
+    note_uneven_classes,
+    weighted_loss,
+    weighted_set_loss,
+)
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
@@ -45,22 +62,33 @@ from hf_lecture_models.tasks.core.labels import (
     names_of_labels,
 )
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
-from hf_lecture_models.tasks.core.settings import Settings
+from hf_lecture_models.tasks.core.settings import Settings, store_settings
 from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batches
 
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
+
 _EVALUATION_BATCH = 64
 _MEASURES = {
     "accuracy": "accuracy",
     "accuracy_mismatched": "accuracy on the mismatched set",
+    "exact_match": "texts with exactly the right classes",
     "f1": "F1",
     "macro_f1": "F1, mean over the classes",
+    "micro_f1": "F1, all classes together",
     "matthews_correlation": "Matthews correlation",
     "pearson": "Pearson correlation",
     "spearmanr": "Spearman correlation",
+}
+_MEASURES_OF_KINDS = {
+    SINGLE_LABEL: ("accuracy", "macro_f1"),
+    MULTI_LABEL: ("micro_f1", "macro_f1", "exact_match"),
+    REGRESSION: ("pearson",),
+    None: ("accuracy", "micro_f1", "macro_f1", "exact_match", "pearson"),
 }
 _MISMATCHED = "mismatched"
 # The diagnostic rows of GLUE have these names in its own files and on the Hub.
@@ -74,8 +102,11 @@ class ClassificationSettings(Settings, Benchmarked):
 
     saved = ("max_length",)
 
-    problem_type: str = setting(
-        SINGLE_LABEL, "what labels are: names of classes, or numbers", choices=(SINGLE_LABEL, REGRESSION)
+    problem_type: str | None = setting(
+        None,
+        "what labels are: names of classes, lists of such names, or numbers; null: by the training data, lists or "
+        "label_columns are several classes of a text, and numbers of which one is no integer are learned as numbers",
+        choices=(SINGLE_LABEL, MULTI_LABEL, REGRESSION),
     )
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
     max_length: int | None = setting(
@@ -83,6 +114,11 @@ class ClassificationSettings(Settings, Benchmarked):
         "tokens of an input, longer ones are cut, of a pair the longer text first; null: one that is too long for the "
         "model is an error",
         least=1,
+    )
+    thresholds: dict[str, float] = setting(
+        {},
+        "of several classes a text, the probability from which a class is predicted, by its name, 0.5 for others: "
+        "{toxic: 0.3}; none: those with the best F1 on the validation data, which are saved with the model",
     )
     task: str | None = setting(
         None,
@@ -98,7 +134,12 @@ class ClassificationSettings(Settings, Benchmarked):
         self.label_names = named_by_text("label_names", self.label_names)
         if self.benchmark is not None:
             self.label_names = {**self.benchmark.classes, **self.label_names}
-            self.problem_type = self.problem_type if self.benchmark.classes else REGRESSION
+            self.problem_type = (self.problem_type or SINGLE_LABEL) if self.benchmark.classes else REGRESSION
+        if self.thresholds:
+            self.thresholds = keyed_by_text("thresholds", self.thresholds)
+        for name, threshold in self.thresholds.items():
+            if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+                raise ValueError(f"recipe: thresholds.{name} must be a number from 0 to 1, not {threshold!r}")
 
     @property
     def official(self) -> Benchmark | None:
@@ -106,13 +147,33 @@ class ClassificationSettings(Settings, Benchmarked):
         has_classes = self.benchmark is not None and bool(self.benchmark.classes)
         return self.benchmark if has_classes == (self.problem_type == SINGLE_LABEL) else None
 
+    def for_model(self, config: Any) -> Self:
+        """Return the settings with a `problem_type`: their own, or else the model's, which is one class without any."""
+        return self if self.problem_type else replace(self, problem_type=config.problem_type or SINGLE_LABEL)
+
+    def to_save(self, data: Any = None) -> dict[str, Any]:
+        """Return the settings for `task.json`; thresholds only if the recipe sets them."""
+        return super().to_save(data) | ({"thresholds": self.thresholds} if self.thresholds else {})
+
+    @classmethod
+    def measured(cls, measures: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the thresholds with the best F1, if the measures are those of several classes a text."""
+        classes = {name: own.get("best_threshold") for name, own in (measures.get("classes") or {}).items()}
+        return {"thresholds": classes} if classes and None not in classes.values() else {}
+
 
 @dataclass(kw_only=True)
 class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkRecipe):
     """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
 
-    class_weights: dict[str, float] = setting(
-        {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
+    class_weights: dict[str, float] | str = setting(
+        {},
+        "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}; of several "
+        "classes a text, of the rows that have the class; balanced: rows / (classes * rows of the class), of several "
+        "classes rows without it / rows with it",
+    )
+    label_columns: list[str] = setting(
+        [], "columns of 0 and 1, one for each class, in place of the column `label`: toxic,insult"
     )
     model: dict[str, Any] = setting(
         {"model_type": "lecture_bag_of_words"},
@@ -125,14 +186,38 @@ class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkReci
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_label_columns()
         if bool(self.pseudo_labels) != bool(self.unlabelled_files):
             raise ValueError("recipe: pseudo_labels and unlabelled_files belong together; name both or none")
         for name in ("pseudo_labels", "class_weights") if self.problem_type == REGRESSION else ():
             if getattr(self, name):
                 raise ValueError(f"recipe: {name} are for classes, problem_type {REGRESSION} learns numbers")
-        if self.class_weights:
-            self.class_weights = keyed_by_text("class_weights", self.class_weights)
-        for name, weight in self.class_weights.items():
+        self._check_class_weights()
+
+    def _check_label_columns(self) -> None:
+        if len(self.label_columns) == 1:
+            self.label_columns = [name.strip() for name in self.label_columns[0].split(",")]
+        if not self.label_columns:
+            return
+        if len(set(self.label_columns)) < len(self.label_columns) or not all(self.label_columns):
+            raise ValueError(f"recipe: label_columns must be different names, not {', '.join(self.label_columns)}")
+        if self.problem_type not in (None, MULTI_LABEL):
+            raise ValueError(
+                f"recipe: label_columns are several classes of a text, problem_type {self.problem_type} not"
+            )
+        self.problem_type = MULTI_LABEL
+
+    def _check_class_weights(self) -> None:
+        weights = self.class_weights
+        if isinstance(weights, str):
+            if weights != BALANCED:
+                raise ValueError(
+                    f"recipe: class_weights must be {BALANCED}, or a number for each class "
+                    f"(`class_weights.NAME` 2.5), not {weights!r}"
+                )
+            return
+        self.class_weights = weights = keyed_by_text("class_weights", weights)
+        for name, weight in weights.items():
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
                 raise ValueError(f"recipe: class_weights.{name} must be a number of at least 0, not {weight!r}")
 
@@ -172,25 +257,34 @@ class TextClassification(Task[TextClassificationRecipe]):
     line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
 
     def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
-        """Return the benchmark's measures, official ones first; for other data accuracy and F1, or the correlation."""
-        own = ("pearson",) if settings.problem_type == REGRESSION else ("accuracy", "macro_f1")
+        """Return the benchmark's measures, official ones first; for other data those of their `problem_type`.
+
+        These are accuracy and F1, F1 alone for several classes of a text, or the correlation.
+        """
+        own = _MEASURES_OF_KINDS[settings.problem_type]
         keys = own if settings.official is None else settings.official.measures
         return tuple(Measure(key, _MEASURES[key], lower_is_better=False) for key in keys)
 
     def read(self, recipe: TextClassificationRecipe, part: str) -> Rows | None:
         """Read the rows of the part; rows to predict may have a column `index`, which is written with predictions.
 
-        Training data are followed by unlabelled rows with a teacher's labels, if the recipe names any.
+        Training data set `problem_type`, and are followed by unlabelled rows with a teacher's labels, if the recipe
+        names any.
 
         Raises:
-            ValueError, OSError: as `read_rows` and `with_pseudo_labels`; or a label is not one of the benchmark's.
+            ValueError, OSError: as `read_rows`, `join_columns`, `kind_of_labels` and `with_pseudo_labels`; or a label
+                is not one of the benchmark's.
         """
         required, optional = ["text"], ["index"] if part == "predict" else []
         if recipe.benchmark is None:
             optional.insert(0, "text_pair")
         elif "text_pair" in recipe.benchmark.columns:
             required.append("text_pair")
-        rows = read_rows(recipe, part, required, optional, labels=("label",))
+        rows = read_rows(recipe, part, required, optional, labels=recipe.label_columns or ("label",))
+        if rows is not None and recipe.label_columns and part != "predict":
+            rows = join_columns(rows, recipe.label_columns)
+        if rows is not None and part == "train":
+            _set_kind(recipe, rows)
         if rows is not None and recipe.benchmark is not None and part != "predict":
             _check_labels(rows, recipe)
         if rows is not None and part == "train" and recipe.pseudo_labels:
@@ -210,17 +304,30 @@ class TextClassification(Task[TextClassificationRecipe]):
         """
         if recipe.problem_type == REGRESSION:
             return make_head(self.auto_class, recipe, processor, {"num_labels": 1, "problem_type": REGRESSION})
-        names = class_names(data, recipe.label_names)
+        kind = recipe.problem_type or kind_of_labels(data)
+        if kind == MULTI_LABEL:
+            names = several_class_names(data, recipe.label_names, recipe.label_columns)
+        else:
+            names = class_names(data, recipe.label_names)
+            if recipe.benchmark is None and not recipe.class_weights:
+                note_uneven_classes([recipe.label_names.get(label, label) for label in read_labels(data)])
         if recipe.benchmark is not None:  # all of its classes, also those that the data lack
             names = list(dict.fromkeys(recipe.label_names.values()))
         if recipe.from_pretrained:
             names = in_the_order_of_checkpoint(names, recipe, "ForSequenceClassification")
-        return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": SINGLE_LABEL})
+        return make_head(self.auto_class, recipe, processor, class_fields(names) | {"problem_type": kind})
 
     def encode(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> Encoded:
         """Tokenize the rows, and convert their labels, if they have any, to the model's ids."""
-        inputs = encode_examples(model, processor, data, settings.max_length)
-        return Encoded(data, inputs, label_ids(model.config, data, settings) if "label" in data.columns else None)
+        inputs, settings = (
+            encode_examples(model, processor, data, settings.max_length),
+            settings.for_model(model.config),
+        )
+        if "label" not in data.columns:
+            return Encoded(data, inputs)
+        if settings.problem_type == MULTI_LABEL:
+            return Encoded(data, inputs, label_matrix(model.config, data, settings.label_names))
+        return Encoded(data, inputs, label_ids(model.config, data, settings))
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
@@ -230,7 +337,9 @@ class TextClassification(Task[TextClassificationRecipe]):
         encoded = self.encode(model, processor, data, recipe)
         labels, pad, loss = {"labels": torch.tensor(encoded.labels)}, partial(processor.pad, return_tensors="pt"), None
         if recipe.class_weights:
-            loss = partial(weighted_loss, weights=_weights_of_classes(model.config, recipe.class_weights))
+            several = recipe.for_model(model.config).problem_type == MULTI_LABEL
+            weights = _weights_of_classes(model.config, encoded.labels, recipe)
+            loss = partial(weighted_set_loss if several else weighted_loss, weights=weights)
         collate = RowCollator(encoded.inputs, labels, pad, loss)
         return ShuffledBatches(len(data), collate, recipe.batch_size, recipe.seed)
 
@@ -244,22 +353,60 @@ class TextClassification(Task[TextClassificationRecipe]):
         found = predict_by_length(model, encoded.inputs, predict_batch, batch_size, _length)
         return torch.stack(found) if found else torch.empty(0, model.config.num_labels)
 
+    def train(self, model: Any, processor: Any, data: Any, validation_data: Any, recipe: Any, **options: Any) -> Any:
+        """Train as all tasks do; then store the thresholds that the validation of the kept weights found."""
+        result = super().train(model, processor, data, validation_data, recipe, **options)
+        if is_main_process():
+            record = {"metric": result.metric_name, "best_metric": result.best_metric, "history": result.history}
+            if found := recipe.measured(best_validation(record)):
+                store_settings(result.folder, found)
+        return result
+
+    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> "Evaluation":
+        """Encode data once for a run; each of its measurements finds the thresholds of several classes anew."""
+        recipe = recipe.for_model(model.config)
+        found = super().evaluation(model, processor, data, recipe)
+        if recipe.problem_type != MULTI_LABEL or recipe.thresholds:
+            return found
+        measure: Any = found.measure
+        return replace(found, measure=partial(measure, finds_thresholds=True))
+
     def evaluate(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> dict[str, Any]:
         """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
+        settings = settings.for_model(model.config)
         if settings.problem_type == SINGLE_LABEL:
             names = names_of_labels(settings.label_names, settings.label_names)
             log_default_names(model.config, model.config.name_or_path or "the model", names)
         return super().evaluate(model, processor, data, settings)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ClassificationSettings) -> dict[str, Any]:
-        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
-        logits = self.predict(model, processor, encoded)
+    def measure(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        settings: ClassificationSettings,
+        finds_thresholds: bool = False,
+    ) -> dict[str, Any]:
+        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each.
+
+        Args:
+            finds_thresholds: of several classes a text, use the thresholds with the best F1 on these rows.
+        """
+        logits, names, settings = (
+            self.predict(model, processor, encoded),
+            classes_of(model.config),
+            settings.for_model(model.config),
+        )
+        if settings.problem_type == MULTI_LABEL:
+            thresholds = None if finds_thresholds else class_thresholds(model.config, settings.thresholds)
+            measured = measure_scores(logits.sigmoid(), encoded.labels, names, thresholds)
+            classes = {"classes": measured.pop("classes")}
+            return {**measured, "examples": len(encoded.inputs), **classes}
         predictions = (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
         measured = self.scores(model.config, predictions, encoded.labels, encoded.data, settings)
         measured["examples"] = len(encoded.inputs)
         if settings.problem_type == SINGLE_LABEL:
-            by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
-            measured["classes"] = by_class["classes"]
+            measured["classes"] = measures_by_class(predictions, encoded.labels, names)["classes"]
         return measured
 
     def scores(
@@ -281,17 +428,23 @@ class TextClassification(Task[TextClassificationRecipe]):
     def predictions(
         self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, options: PredictionOptions
     ) -> list[list[dict[str, Any]]]:
-        """Return the most probable classes of each row, or its number."""
+        """Return the most probable classes of each row, or its number.
+
+        Where a row may have several classes, these are all classes from their thresholds on, unless `top_k` is given.
+        """
         logits = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
-        names = classes_of(model.config)
-        return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
+        names, scores = classes_of(model.config), class_scores(logits, model.config)
+        if model.config.problem_type == MULTI_LABEL and options.top_k is None:
+            return best_sets(scores, class_thresholds(model.config, settings.thresholds), names)
+        return [best_classes(own, names, options.top_k or 1) for own in scores]
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, folder: Path
     ) -> Path:
         """Write `.tsv` files with the columns `index`, from the data or else counted from 0, and `prediction`.
 
-        For GLUE, the files have its names, and the names or numbers of classes that it requires.
+        Several classes of a row have commas between them, and "-" stands for none. For GLUE, the files have its names,
+        and the names or numbers of classes that it requires.
         """
         logits = self.predict(model, processor, self.encode(model, processor, data, settings))
         values, index = _written(model.config, logits, settings), data.columns.get("index")
@@ -304,6 +457,7 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def describe(self, model: Any, settings: ClassificationSettings, data: Rows | None = None) -> dict[str, Any]:
         """Describe the task; add the classes, if there are any, and whether inputs are pairs of texts."""
+        settings = settings.for_model(model.config)
         classes = [] if settings.problem_type == REGRESSION else classes_of(model.config)
         pairs = data is not None and "text_pair" in data.columns
         return super().describe(model, settings, data) | {"classes": classes, "pairs": pairs}
@@ -359,8 +513,25 @@ def _texts(data: Rows) -> tuple[list[str], list[str] | None]:
     return data.texts("text"), data.texts("text_pair") if "text_pair" in data.columns else None
 
 
-def _weights_of_classes(config: Any, weights: Mapping[str, float]) -> Tensor:
-    names = classes_of(config)
+def _set_kind(recipe: TextClassificationRecipe, rows: Rows) -> None:
+    """Set the recipe's `problem_type` by its training data."""
+    recipe.problem_type = recipe.problem_type or kind_of_labels(rows)
+    fields = {SINGLE_LABEL: ("thresholds",), MULTI_LABEL: ("pseudo_labels",)}
+    for name in fields.get(recipe.problem_type, ("thresholds", "pseudo_labels", "class_weights")):
+        if getattr(recipe, name):
+            raise ValueError(f"recipe: {name} are not for {recipe.problem_type}, which the labels of the data are for")
+
+
+def _weights_of_classes(config: Any, labels: Sequence[Any], recipe: TextClassificationRecipe) -> Tensor:
+    """Return the weight of each class, (classes,); those of "balanced" data replace the recipe's word."""
+    names, kind = classes_of(config), recipe.for_model(config).problem_type
+    if isinstance(recipe.class_weights, str):
+        ids = [index for row in labels for index, own in enumerate(row) if own] if kind == MULTI_LABEL else labels
+        counts = Counter(names[int(index)] for index in ids)
+        recipe.class_weights = balanced_weights(counts, len(labels), str(kind))
+        shown = ", ".join(f"{name} {weight:.3g}" for name, weight in recipe.class_weights.items())
+        log_once(f"class_weights {BALANCED}: {shown}")
+    weights = recipe.class_weights
     if unknown := [name for name in weights if name not in names]:
         raise ValueError(f"recipe: class_weights.{unknown[0]} names none of the classes {', '.join(names)}")
     return torch.tensor([float(weights.get(name, 1.0)) for name in names])
@@ -433,10 +604,14 @@ def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list
 
 def _written(config: Any, logits: Tensor, settings: ClassificationSettings) -> list[str]:
     """Return each row's prediction as written: a class's name, its number for some benchmarks, or a number."""
+    settings = settings.for_model(config)
     benchmark = settings.official
     if settings.problem_type == REGRESSION:
         values = logits[:, 0].tolist() if benchmark is None else logits[:, 0].clamp(0, _HIGHEST_SCORE).tolist()
         return [f"{value:.6g}" if benchmark is None else f"{value:.3f}" for value in values]
+    if settings.problem_type == MULTI_LABEL:
+        chosen = chosen_classes(logits.sigmoid(), class_thresholds(config, settings.thresholds))
+        return [named_classes(row, classes_of(config)) for row in chosen]
     names: Mapping[int, str] = dict(enumerate(classes_of(config)))
     if benchmark is not None:
         ids = ids_by_name(config, settings.label_names)

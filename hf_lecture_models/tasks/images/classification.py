@@ -14,7 +14,8 @@ from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
-from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
+from hf_lecture_models.tasks.classification.kinds import SINGLE_LABEL
+from hf_lecture_models.tasks.classification.labels import class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
 from hf_lecture_models.tasks.core.heads import HeadRecipe

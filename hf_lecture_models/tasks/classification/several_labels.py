@@ -1,0 +1,247 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Several classes of a text: lists of names, or columns of 0 and 1; their measures and thresholds.
+
+A class is predicted where its probability σ(logit) is at least the class's threshold, the one with the best F1 on the
+validation data. A recipe's `thresholds` replace them; without either they are 0.5.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from hf_lecture_models.data.rows import UNLABELLED, Rows
+from hf_lecture_models.tasks.classification.classes import best_classes
+from hf_lecture_models.tasks.classification.labels import ids_by_name
+from hf_lecture_models.tasks.core.factories import log_once
+from hf_lecture_models.tasks.core.labels import classes_of, log_found_classes, names_of_labels
+
+USUAL_THRESHOLD = 0.5
+NO_CLASS = "-"
+"""The sign for a text without a class in files and lines of predictions."""
+_TRUTH_VALUES = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+_FIX = 'a list such as ["a", "b"] names several, [] none; `label_columns` names columns of 0 and 1'
+
+
+def join_columns(data: Rows, names: Sequence[str]) -> Rows:
+    """Return rows whose columns of 0 and 1 are joined to `label`, the list of the names of those with 1.
+
+    >>> rows = Rows({"text": ["a", "b"], "toxic": ["1", "0"], "insult": ["1", "0"]}, [("train.csv", 2)])
+    >>> join_columns(rows, ["toxic", "insult"]).columns["label"]
+    [['toxic', 'insult'], []]
+
+    Raises:
+        ValueError: a value is another one, or none.
+    """
+    labels: list[list[str]] = [[] for _ in range(len(data))]
+    for name in names:
+        for index, value in enumerate(data.columns[name]):
+            if (truth := _TRUTH_VALUES.get(str(value).strip().lower())) is None:
+                fix = UNLABELLED if value in (None, "", -1, "-1") else "each of `label_columns` holds 0 and 1"
+                raise ValueError(f"{data.where(index)}: {name} is {value!r}, neither 0 nor 1; {fix}")
+            if truth:
+                labels[index].append(name)
+    columns = {name: values for name, values in data.columns.items() if name not in names}
+    return Rows(columns | {"label": labels}, data.sources, data.lines)
+
+
+def read_label_lists(data: Rows) -> list[list[str]]:
+    """Return the names of each row's classes, as the data spell them, each once.
+
+    Raises:
+        ValueError: a row has no label, or one that is no list of names; or the lists are 0 and 1 for each class.
+    """
+    labels = data.columns["label"]
+    for index, own in enumerate(labels):
+        if own is None:
+            raise ValueError(f"{data.where(index)} has no label; [] means no class, {UNLABELLED}")
+        if not isinstance(own, list):
+            raise ValueError(f"{data.where(index)}: label is {own!r}, no list of classes; {_FIX}")
+        for name in own:
+            if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+                raise ValueError(f"{data.where(index)}: label is {own!r}, and {name!r} is no class; {_FIX}")
+    lengths, names = set(map(len, labels)), {str(name) for own in labels for name in own}
+    if names <= {"0", "1"} and len(lengths) == 1 and any(len(set(own)) < len(own) for own in labels):
+        raise ValueError(f"{data.where(0)}: label is {labels[0]!r}, a 0 or 1 for each class; name those with 1: {_FIX}")
+    return [list(dict.fromkeys(map(str, own))) for own in labels]
+
+
+def several_class_names(data: Rows, label_names: Mapping[str, str], columns: Sequence[str] = ()) -> list[str]:
+    """Return the names of the classes, in the order of `columns`, or else of their numbers or the alphabet.
+
+    >>> several_class_names(Rows({"label": [["b"], [], ["a", "b"]]}, [("train.jsonl", 3)]), {"a": "angry"})
+    ['angry', 'b']
+
+    Raises:
+        ValueError: as `read_label_lists`; or no row has a class, or all rows have all classes.
+    """
+    lists, source = read_label_lists(data), data.sources[0][0]
+    found = [name for own in lists for name in own]
+    names = list(dict.fromkeys(label_names.get(name, name) for name in columns)) or names_of_labels(found, label_names)
+    if not found:
+        raise ValueError(f"{source}: no row has a class; there is nothing to learn")
+    if len(found) == len(lists) * len(names):
+        raise ValueError(f"{source}: all rows have the classes {', '.join(names)}; there is nothing to learn")
+    log_found_classes(found, names, label_names, source)
+    most = max(map(len, lists))
+    log_once(
+        f"a text has 0 to {most} of them, {len(found) / len(lists):.2f} on average, none: {lists.count([]):,} texts"
+    )
+    return names
+
+
+def label_matrix(config: Any, data: Rows, label_names: Mapping[str, str]) -> list[list[float]]:
+    """Return for each row 1.0 at the ids of its classes, and 0.0 at those of the model's other classes.
+
+    Raises:
+        ValueError: as `read_label_lists`; or a class is none of the model's.
+    """
+    ids, matrix = ids_by_name(config, label_names), []
+    for index, own in enumerate(read_label_lists(data)):
+        row = [0.0] * config.num_labels
+        for label in own:
+            name = label_names.get(label, label)
+            if (known := ids.get(name, ids.get(name.casefold()))) is None:
+                classes = ", ".join(classes_of(config))
+                raise ValueError(
+                    f"{data.where(index)}: label {name!r} is none of the model's classes, {classes}; "
+                    f"`label_names.{name}` says which one it is"
+                )
+            row[known] = 1.0
+        matrix.append(row)
+    return matrix
+
+
+def class_thresholds(config: Any, thresholds: Mapping[str, float]) -> np.ndarray:
+    """Return the threshold of each class, (classes,), 0.5 where none is given.
+
+    Raises:
+        ValueError: a threshold is given for a class that the model does not have.
+    """
+    names = classes_of(config)
+    if unknown := [name for name in thresholds if name not in names]:
+        raise ValueError(f"`thresholds.{unknown[0]}` names none of the model's classes, {', '.join(names)}")
+    return np.array([thresholds.get(name, USUAL_THRESHOLD) for name in names])
+
+
+def best_thresholds(scores: np.ndarray, truths: np.ndarray) -> np.ndarray:
+    """Return the threshold of each class with the best F1, 0.5 for a class without a row.
+
+    It is half-way between two scores, and of several with the same F1 the one nearest to 0.5.
+
+    >>> scores, truths = np.array([[0.9], [0.4], [0.2]]), np.array([[1], [1], [0]])
+    >>> best_thresholds(scores, truths).round(4).tolist()
+    [0.3]
+
+    Args:
+        scores: (rows, classes), probabilities.
+        truths: (rows, classes), 1 or True where the row has the class.
+    """
+    return np.array([_best_threshold(scores[:, index], truths[:, index]) for index in range(scores.shape[1])])
+
+
+def _best_threshold(scores: np.ndarray, truths: np.ndarray) -> float:
+    if not truths.any():
+        return USUAL_THRESHOLD
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order].astype(np.float64), np.cumsum(truths[order])
+    # With a threshold below the score of the k-th row, the k best rows are predicted: F1 = 2 hits / (k + positives).
+    f1 = 2 * hits / (np.arange(1, len(ranked) + 1) + hits[-1])
+    middles = (ranked + np.append(ranked[1:], 0.0)) / 2
+    is_last = np.append(ranked[1:] < ranked[:-1], True)  # of the rows with its score
+    best = middles[is_last & (f1 == f1[is_last].max())]
+    return float(min(best, key=lambda middle: abs(middle - USUAL_THRESHOLD)))
+
+
+def chosen_classes(scores: Tensor, thresholds: np.ndarray) -> np.ndarray:
+    """Return which classes each row has, (rows, classes) of booleans.
+
+    Args:
+        scores: (rows, classes), probabilities.
+        thresholds: (classes,).
+    """
+    return scores.double().numpy() >= thresholds
+
+
+def best_sets(scores: Tensor, thresholds: np.ndarray, names: Sequence[str]) -> list[list[dict[str, Any]]]:
+    """Return the classes of each row, most probable first, as dicts with `label` and `score`.
+
+    >>> import torch
+    >>> best_sets(torch.tensor([[0.5, 0.75], [0.25, 0.0]]), np.array([0.5, 0.5]), ["a", "b"])
+    [[{'label': 'b', 'score': 0.75}, {'label': 'a', 'score': 0.5}], []]
+
+    Args:
+        scores: (rows, classes), probabilities.
+        thresholds: (classes,).
+        names: the class names.
+    """
+    chosen = chosen_classes(scores, thresholds)
+    return [
+        [one for one in best_classes(own, names, len(names)) if row[names.index(one["label"])]]
+        for own, row in zip(scores, chosen, strict=True)
+    ]
+
+
+def named_classes(row: np.ndarray, names: Sequence[str]) -> str:
+    """Return the names of a row's classes with commas between them, "-" for none.
+
+    >>> named_classes(np.array([True, False, True]), ["a", "b", "c"]), named_classes(np.array([False]), ["a"])
+    ('a,c', '-')
+    """
+    return ",".join(name for name, own in zip(names, row, strict=True) if own) or NO_CLASS
+
+
+def measures_of_sets(predicted: np.ndarray, truths: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
+    """Return `micro_f1`, `macro_f1`, `exact_match`, and `classes`, the figures of each class by its name.
+
+    micro-F1 counts all classes together, and macro-F1 is the mean of each class's F1. An exact match is a row with
+    exactly the right classes.
+
+    Of hits, predicted and true rows, precision = hits / predicted, recall = hits / true and F1 = 2 hits / (predicted +
+    true). A figure that would divide by 0 is 0.
+
+    >>> found = measures_of_sets(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]), ["a", "b"])
+    >>> round(found["micro_f1"], 4), round(found["macro_f1"], 4), found["exact_match"], found["classes"]["a"]["recall"]
+    (0.8, 0.8333, 0.5, 1.0)
+
+    Args:
+        predicted, truths: (rows, classes), 1 or True where a row has the class.
+    """
+    predicted, truths = predicted.astype(bool), truths.astype(bool)
+    hits, given, there = (predicted & truths).sum(0), predicted.sum(0), truths.sum(0)
+    f1 = _ratio(2 * hits, given + there)
+    figures = {"precision": _ratio(hits, given), "recall": _ratio(hits, there), "f1": f1}
+    classes = {
+        name: {key: float(values[index]) for key, values in figures.items()} | {"examples": int(there[index])}
+        for index, name in enumerate(names)
+    }
+    return {
+        "micro_f1": float(_ratio(2 * hits.sum(), given.sum() + there.sum())),
+        "macro_f1": float(f1.mean()),
+        "exact_match": float((predicted == truths).all(1).mean()),
+        "classes": classes,
+    }
+
+
+def _ratio(above: Any, below: Any) -> Any:
+    return above / np.maximum(below, 1)  # 0 / 0 is 0
+
+
+def measure_scores(
+    scores: Tensor, truths: Sequence[Sequence[float]], names: Sequence[str], thresholds: np.ndarray | None
+) -> dict[str, Any]:
+    """Return `measures_of_sets`; each class also has its `threshold`, and the one with the best F1 on these rows.
+
+    Args:
+        scores: (rows, classes), probabilities.
+        truths: 1.0 and 0.0 for each row and class.
+        thresholds: (classes,); None: those with the best F1.
+    """
+    right = np.asarray(truths, dtype=bool).reshape(scores.shape)
+    best = best_thresholds(scores.double().numpy(), right)
+    used = best if thresholds is None else thresholds
+    measured = measures_of_sets(chosen_classes(scores, used), right, names)
+    for own, threshold, best_one in zip(measured["classes"].values(), used.tolist(), best.tolist(), strict=True):
+        own |= {"threshold": threshold, "best_threshold": best_one}
+    return measured
