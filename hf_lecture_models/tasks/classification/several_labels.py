@@ -20,6 +20,7 @@ from hf_lecture_models.tasks.core.labels import classes_of, log_found_classes, n
 USUAL_THRESHOLD = 0.5
 NO_CLASS = "-"
 """The sign for a text without a class in files and lines of predictions."""
+_FOUND = "best_threshold."
 _TRUTH_VALUES = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _FIX = 'a list such as ["a", "b"] names several, [] none; `label_columns` names columns of 0 and 1'
 
@@ -231,7 +232,9 @@ def _ratio(above: Any, below: Any) -> Any:
 def measure_scores(
     scores: Tensor, truths: Sequence[Sequence[float]], names: Sequence[str], thresholds: np.ndarray | None
 ) -> dict[str, Any]:
-    """Return `measures_of_sets`; each class also has its `threshold`, and the one with the best F1 on these rows.
+    """Return `measures_of_sets`, `examples`, and the `threshold` of each class and its best one on these rows.
+
+    If the best ones are used, they are among the measures as numbers too, which the history of a run keeps.
 
     Args:
         scores: (rows, classes), probabilities.
@@ -242,6 +245,23 @@ def measure_scores(
     best = best_thresholds(scores.double().numpy(), right)
     used = best if thresholds is None else thresholds
     measured = measures_of_sets(chosen_classes(scores, used), right, names)
-    for own, threshold, best_one in zip(measured["classes"].values(), used.tolist(), best.tolist(), strict=True):
+    classes = measured.pop("classes")
+    for own, threshold, best_one in zip(classes.values(), used.tolist(), best.tolist(), strict=True):
         own |= {"threshold": threshold, "best_threshold": best_one}
-    return measured
+    found = (
+        {}
+        if thresholds is not None
+        else {f"{_FOUND}{name}": one for name, one in zip(names, best.tolist(), strict=True)}
+    )
+    return {**measured, "examples": len(right), **found, "classes": classes}
+
+
+def found_thresholds(measures: Mapping[str, Any]) -> dict[str, float]:
+    """Return the best threshold of each class among measures, or among those that the history of a run kept; or {}.
+
+    >>> found_thresholds({"micro_f1": 0.5, "best_threshold.toxic": 0.25})
+    {'toxic': 0.25}
+    """
+    kept = {key.removeprefix(_FOUND): value for key, value in measures.items() if key.startswith(_FOUND)}
+    classes = measures.get("classes") or {}
+    return kept or {name: own["best_threshold"] for name, own in classes.items() if "best_threshold" in own}

@@ -35,6 +35,7 @@ from hf_lecture_models.tasks.classification.several_labels import (
     best_sets,
     chosen_classes,
     class_thresholds,
+    found_thresholds,
     join_columns,
     label_matrix,
     measure_scores,
@@ -158,8 +159,8 @@ class ClassificationSettings(Settings, Benchmarked):
     @classmethod
     def measured(cls, measures: Mapping[str, Any]) -> dict[str, Any]:
         """Return the thresholds with the best F1, if the measures are those of several classes a text."""
-        classes = {name: own.get("best_threshold") for name, own in (measures.get("classes") or {}).items()}
-        return {"thresholds": classes} if classes and None not in classes.values() else {}
+        thresholds = found_thresholds(measures)
+        return {"thresholds": thresholds} if thresholds else {}
 
 
 @dataclass(kw_only=True)
@@ -399,9 +400,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         )
         if settings.problem_type == MULTI_LABEL:
             thresholds = None if finds_thresholds else class_thresholds(model.config, settings.thresholds)
-            measured = measure_scores(logits.sigmoid(), encoded.labels, names, thresholds)
-            classes = {"classes": measured.pop("classes")}
-            return {**measured, "examples": len(encoded.inputs), **classes}
+            return measure_scores(logits.sigmoid(), encoded.labels, names, thresholds)
         predictions = (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
         measured = self.scores(model.config, predictions, encoded.labels, encoded.data, settings)
         measured["examples"] = len(encoded.inputs)
