@@ -663,7 +663,7 @@ def evaluate(
 
     --output draws the confusion matrix of a classifier. The classes of the data and of the model are matched by their
     names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
-    tags|entities.
+    plain|entities, --label_columns NAME,NAME; --thresholds.LABEL NUMBER replaces one of several classes a text.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())
@@ -681,7 +681,7 @@ def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
         if not name.startswith("--"):
             files.append(f"{name}{equals}{value}")
             continue
-        if name[2:].partition(".")[0] not in ("columns", "label_names", "scheme"):
+        if name[2:].partition(".")[0] not in ("columns", "label_columns", "label_names", "scheme", "thresholds"):
             raise typer.BadParameter(f"there is no option {name}")
         if not equals and not rest:
             raise typer.BadParameter(f"{name} needs a value: {name} VALUE")
@@ -1043,6 +1043,52 @@ def claim(
     two minutes at most and decides nothing.
     """
     _run("claim", "lab.verbs.claim", locals())
+
+
+@app.command(
+    short_help="Look at files of your own, and write a recipe that trains on them.",
+    context_settings={"ignore_unknown_options": True},  # _split_data_options reads them as words of FILE
+)
+def new(
+    task: Annotated[
+        str,
+        Argument(
+            help="A task: text_classification, token_classification, question_answering, multiple_choice, translation, "
+            "causal_lm, ...; or a script, as `hf-lecture train` lists them.",
+            metavar="TASK",
+        ),
+    ],
+    files: Annotated[
+        list[str],
+        Argument(
+            help="Files of rows: .csv, .tsv, .json, .jsonl, .parquet, .conllu, .conll or .txt. Those with dev, valid "
+            "or test in their names are for validation and test, the others to train on.",
+            metavar="FILE",
+        ),
+    ],
+    validation: Annotated[
+        list[str], Option(help="A file to measure on during training; may be repeated.", metavar="FILE")
+    ] = _NONE,
+    test: Annotated[
+        list[str], Option(help="A file to measure on at the end; may be repeated.", metavar="FILE")
+    ] = _NONE,
+    output: Annotated[Path | None, Option("--output", "-o", help="The recipe; by default TASK.yaml.")] = None,
+    force: Annotated[bool, Option("--force", help="Write over a recipe that is there already.")] = False,
+) -> None:
+    """Print what is in the files, and write a recipe for `hf-lecture train`, with a reason above each field.
+
+    The report has columns, classes and their counts, lengths, words, letters, equal rows, rows without a label, and
+    an estimate of time and memory, for which a model is trained for a few steps. Columns are found by their usual
+    names; --columns.COLUMN NAME names one, --label_names.LABEL NAME a class. If training would refuse the data, the
+    report says why, and the status is 1.
+
+    For example: hf-lecture new text_classification reviews.csv, then hf-lecture train text_classification.yaml
+    """
+    files, fields = _split_data_options(files)
+    if not files:
+        raise typer.BadParameter("name a file to look at")
+    name = task
+    _run("new", "cli.new", locals())
 
 
 @app.command(

@@ -39,7 +39,7 @@ def gather(name: str, folder: Path) -> dict[str, Any]:
         "name": recipe["name"],
         "recipe": recipe,
         "licence": "apache-2.0",
-        "command": f"python training/{task['script']} training/recipes/{name}.yaml",
+        "command": f"hf-lecture train {name}",
     }
     facts["data"] = facts["data"] | recipe["data"]
     return facts | measured(name, facts)

@@ -18,6 +18,7 @@ import typer
 import yaml
 
 import hf_lecture_cli
+from hf_lecture_models.cli.train import script_command
 from tests.test_readme import ROOT
 
 MAP = (ROOT / "docs" / "lecture_map.md").read_text(encoding="utf-8")
@@ -145,9 +146,18 @@ def test_every_row_says_where_it_is_computed_or_that_it_is_not() -> None:
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
 def test_commands_are_known(command: str) -> None:
-    """Verbs and options are those of the command line; scripts, recipes and tests are files."""
+    """Verbs and options are those of the command line; recipes and tests are files."""
     program, *arguments = shlex.split(command)
-    if program == "hf-lecture":
+    if arguments[0] == "train":
+        script, recipe, *options = script_command(arguments[1:], ROOT / "training")
+        assert Path(script).is_file()
+        fields = yaml.safe_load(Path(recipe).read_text(encoding="utf-8"))
+        assert {option.removeprefix("--").split(".")[0] for option in options if option.startswith("--")} <= {
+            *fields,
+            "alpha",
+            "tokenizer",
+        }
+    elif program == "hf-lecture":
         known = typer.main.get_command(hf_lecture_cli.app).commands[arguments[0]]  # type: ignore[attr-defined]
         options = {option for parameter in known.params for option in parameter.opts}
         assert {argument for argument in arguments[1:] if argument.startswith("--")} <= options
@@ -158,17 +168,9 @@ def test_commands_are_known(command: str) -> None:
         test = ROOT / arguments[0]
         assert test.is_file()
         assert all(word in test.read_text(encoding="utf-8") for word in arguments[2:]), "-k would select nothing"
-    elif arguments[0] == "-c":
-        compile(arguments[1], "the map", "exec")
     else:
-        script, recipe, *options = arguments
-        assert (ROOT / script).is_file()
-        fields = yaml.safe_load((ROOT / recipe).read_text(encoding="utf-8"))
-        assert {option.removeprefix("--").split(".")[0] for option in options if option.startswith("--")} <= {
-            *fields,
-            "alpha",
-            "tokenizer",
-        }
+        assert arguments[0] == "-c"
+        compile(arguments[1], "the map", "exec")
 
 
 def test_no_two_commands_write_to_one_folder() -> None:

@@ -38,6 +38,7 @@ from hf_lecture_models import (
     Word2VecModel,
     WordTokenizer,
 )
+from hf_lecture_models.cli.train import script_command
 from hf_lecture_models.lab.comparison.baselines import make_baselines
 from tests.hub.stand_in_hub import stand_in_hub
 from tests.models.ngram.kenlm_ngram import grams_of, trie_file
@@ -50,7 +51,7 @@ RECIPE = "training/recipes/{}.yaml"
 CAUSAL_LM = f"training/train_causal_lm.py {RECIPE.format('recurrent_tiny')}"
 # What stands in a printed command, and what is run in its place; in this order.
 STANDS_FOR = [
-    (r"(fit_ngram.py) \[RECIPE.yaml\]", r"\1 RECIPE.yaml"),
+    (r"(fit_ngram) \[RECIPE.yaml\]", r"\1 RECIPE.yaml"),
     (r" \[[^]]*\]", ""),
     (r"--from_pretrained FOLDER", "--from_pretrained gpt2"),
     (r"--dataset_name FOLDER", "--dataset_name rows"),
@@ -58,25 +59,25 @@ STANDS_FOR = [
     (r"convert MODEL model.arpa", "convert trigram again.arpa"),
     (r"convert \{\} FOLDER", "convert vectors.bin FOLDER"),
     (r"(convert (?:model.arpa|vectors.bin|lm.bin)|--output_dir) FOLDER", r"\1 new"),
-    (r"SCRIPT.py training/recipes/NAME.yaml", CAUSAL_LM.removeprefix("training/")),
-    (r"(fit_ngram.py) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
-    (r"(finetune_glue.py) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
-    (r"(train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
-    (r"(train_word2vec.py) RECIPE.yaml", rf"\1 {RECIPE.format('word2vec_tiny')}"),
-    (r"(train_bilm.py) RECIPE.yaml", rf"\1 {RECIPE.format('elmo_tiny')}"),
-    (r"(finetune_tagging.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
-    (r"(finetune_multiple_choice.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
-    (r"(finetune_squad.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
-    (r"(train_captioning.py) RECIPE.yaml", rf"\1 {RECIPE.format('image_captioning_tiny')}"),
-    (r"(train_recall.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_xl_recall_tiny')}"),
-    (r"(train_sequence_prediction.py) RECIPE.yaml", rf"\1 {RECIPE.format('graves_tiny')}"),
-    (r"(train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
-    (r"(train_translation.py) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
-    (r"(train_image_classifier.py|train_masked_images.py) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
+    (r"(fit_ngram) RECIPE.yaml", rf"\1 {RECIPE.format('ngram')}"),
+    (r"(text_classification) RECIPE.yaml", rf"\1 {RECIPE.format('bag_of_words_tiny')}"),
+    (r"(masked_lm|train_masked_lm.py) RECIPE.yaml", rf"\1 {RECIPE.format('bert_tiny')}"),
+    (r"(word_vectors) RECIPE.yaml", rf"\1 {RECIPE.format('word2vec_tiny')}"),
+    (r"(bidirectional_lm) RECIPE.yaml", rf"\1 {RECIPE.format('elmo_tiny')}"),
+    (r"(token_classification) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tagger_tiny')}"),
+    (r"(multiple_choice) RECIPE.yaml", rf"\1 {RECIPE.format('bert_choice_tiny')}"),
+    (r"(question_answering) RECIPE.yaml", rf"\1 {RECIPE.format('bert_squad_tiny')}"),
+    (r"(image_captioning) RECIPE.yaml", rf"\1 {RECIPE.format('image_captioning_tiny')}"),
+    (r"(synthetic_recall) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_xl_recall_tiny')}"),
+    (r"(sequence_prediction) RECIPE.yaml", rf"\1 {RECIPE.format('graves_tiny')}"),
+    (r"(span_corruption|train_span_corruption.py) RECIPE.yaml", rf"\1 {RECIPE.format('transformer_span_tiny')}"),
+    (r"(translation) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_seq2seq_tiny')}"),
+    (r"(image_classification|masked_images) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
-    (r"training/\{\} recipe.yaml", CAUSAL_LM),
-    (r"training/\{\} training/recipes/\{\}.yaml", CAUSAL_LM),
-    (r"fit_ngram.py recipe.yaml", f"fit_ngram.py {RECIPE.format('ngram')}"),
+    (r"(causal_lm) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tiny')}"),
+    (r"train \{\} recipe.yaml", f"train causal_lm {RECIPE.format('recurrent_tiny')}"),
+    (r"train \{\}$", "train recurrent_tiny"),
+    (r"fit_ngram recipe.yaml", f"fit_ngram {RECIPE.format('ngram')}"),
     (r"--nproc_per_node \{\}", "--nproc_per_node 2"),
     (r"\bSCRIPT\b", CAUSAL_LM),
     (r"generate \{\}", "generate lstm"),
@@ -102,14 +103,18 @@ STANDS_FOR = [
 SHORTER = {
     "hf-lecture quickstart": "--tiny",
     "hf-lecture ladder": "--tiny --minutes 0.02",
-    "python training/train_image_classifier.py training/recipes/vit_digits.yaml": "--max_steps 4",
-    "python training/train_causal_lm.py training/recipes/gpt1_wikitext2.yaml --max_steps 900": "--max_steps 4",
-    "python training/train_recall.py training/recipes/self_attention_recall.yaml": "--max_steps 4 --train_size 300",
-    "python training/train_sequence_prediction.py --": "--max_steps 4 --train_size 100",
-    "python training/train_sequence_prediction.py training/recipes/graves_digits.yaml": "--max_steps 4",
-    "python training/train_recall.py --": "--max_steps 4 --train_size 300",
+    "hf-lecture train image_classification vit_digits": "--max_steps 4",
+    "hf-lecture train vit_digits": "--max_steps 4",
+    "hf-lecture train causal_lm gpt1_wikitext2 --max_steps 900": "--max_steps 4",
+    "hf-lecture train synthetic_recall self_attention_recall": "--max_steps 4 --train_size 300",
+    "hf-lecture train self_attention_recall": "--max_steps 4 --train_size 300",
+    "hf-lecture train sequence_prediction --": "--max_steps 4 --train_size 100",
+    "hf-lecture train sequence_prediction graves_digits": "--max_steps 4",
+    "hf-lecture train graves_digits": "--max_steps 4",
+    "hf-lecture train synthetic_recall --": "--max_steps 4 --train_size 300",
     # The sentences of the tests have fewer words.
-    "python training/train_causal_lm.py training/recipes/transformer_xl_wikitext2.yaml": "--model.cutoffs [4,12]",
+    "hf-lecture train causal_lm transformer_xl_wikitext2": "--model.cutoffs [4,12]",
+    "hf-lecture train transformer_xl_wikitext2": "--model.cutoffs [4,12]",
 }
 
 NOT_RUN = {
@@ -119,68 +124,66 @@ NOT_RUN = {
     r"hf auth login": "it asks for a token, and is huggingface_hub's",
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
-    r"hf-lecture train (TASK|RECIPE|my\.yaml|finetune_glue)\b.*": (
-        "forms; tests/cli/test_train.py finds the script of each"
-    ),
+    r"hf-lecture train (TASK|RECIPE|NAME|my\.yaml)\b.*": ("forms; tests/cli/test_train.py finds the script of each"),
     r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exercise \w+ > my.py": "it writes a file; tests/cli/test_exercise.py prints the same and checks it",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
     r"accelerate launch --use_fsdp.*": "it needs GPUs; tests/trainer/test_sharding.py runs the same on the CPU",
     r"hf-lecture exec transformers serve( .*)?": "a server; tests/interop/test_serve.py runs and asks it",
     r"hf-lecture exec python -m evaluation_pipeline\..*": "another project's program; benchmarks/babylm.py runs it",
-    r"python training/\S+ training/recipes/(gpt1|ngram)_wikitext2.yaml .*_babylm .*": "it needs BabyLM's text",
+    r"hf-lecture train (gpt1|ngram)_wikitext2 .*_babylm .*": "it needs BabyLM's text",
     r"hf-lecture exec lm_eval .*": "it needs a task's file; tests/interop/test_lm_eval.py runs it",
-    r"python training/finetune_tagging.py (--.*|training/recipes/recurrent_(ewt|wnut17).yaml)": (
+    r"hf-lecture train (token_classification --.*|(token_classification )?recurrent_(ewt|wnut17))": (
         "it needs files of tags; tests/training/scripts.py runs the script on such files"
     ),
-    r"python training/finetune_multiple_choice.py --task .*": (
+    r"hf-lecture train multiple_choice --task .*": (
         "it needs rows of choices; tests/training/scripts.py runs the script on such rows"
     ),
-    r"python training/finetune_glue.py --task rte --from_pretrained .*": (
+    r"hf-lecture train text_classification --task rte --from_pretrained .*": (
         "it reads the Hub; tests/training/test_finetuning.py reads a stand-in"
     ),
-    r"python training/finetune_glue.py --task rte --train_files .*": (
+    r"hf-lecture train text_classification --task rte --train_files .*": (
         "it needs files of the task; tests/training/test_scripts.py runs the script on such files"
     ),
-    r"python training/finetune_squad.py --.*": (
+    r"hf-lecture train question_answering --.*": (
         "it needs a model and files of questions; tests/training/scripts.py runs the script on such files"
     ),
-    r"python training/train_translation.py --output_dir OUT --train_files .*": (
+    r"hf-lecture train translation --output_dir OUT --train_files .*": (
         "it needs line-aligned files; tests/training/scripts.py runs the script on such files"
     ),
-    r"python training/train_translation.py training/recipes/\w+_multi30k\w*.yaml": (
+    r"hf-lecture train (translation )?\w+_multi30k\w*": (
         "it needs Multi30k and takes half an hour; tests/training/test_recipes.py reads the recipe"
     ),
-    r"python training/train_translation.py --output_dir OUT && .*": (
+    r"hf-lecture train translation --output_dir OUT && .*": (
         "it trains for a minute; tests/training/test_pretraining.py runs both commands"
     ),
-    r"python training/train_captioning.py --train_files .*": (
+    r"hf-lecture train image_captioning --train_files .*": (
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
     r"hf-lecture (predict MODEL photo.png|see alignment MODEL --image .*)": (
         "it needs a model of images; tests/tasks/captioning/test_task.py and cli/test_same_answers.py run small ones"
     ),
-    r"python training/train_recall.py --train_files .*": (
+    r"hf-lecture train synthetic_recall --train_files .*": (
         "it needs files of texts with answers; tests/training/scripts.py runs the script on such files"
     ),
     r"hf-lecture (predict|evaluate) runs/recall .*": "it needs the model of the command before",
-    r"python training/train_sequence_prediction.py (--train_files|training/recipes/graves_\w*(omniglot|sunspots)).*": (
+    r"hf-lecture train (sequence_prediction )?(--train_files|graves_\w*(omniglot|sunspots)).*": (
         "it needs files of points, or statsmodels; tests/training/scripts.py runs the script on such files"
     ),
     r"hf-lecture (predict|evaluate|see (strokes|density)) strokes\b.*": "it needs the model of the command before",
     r"hf-lecture see (strokes|density) MODEL\b.*": (
         "it needs a model of points; tests/cli/test_points.py runs it on a small one"
     ),
-    r"(python|accelerate launch) training/finetune_text_to_text.py .*": (
+    r"hf-lecture train (text_to_text .*|transformer_span_sst2)": (
         "it needs a model of spans; tests/training/test_pretraining.py makes one and fine-tunes it"
     ),
-    r"python training/train_image_classifier.py --train_files .*": (
+    r"hf-lecture train image_classification --train_files .*": (
         "it needs a folder of images and a model; tests/tasks/images/test_classification.py trains on such folders"
     ),
-    r"python training/finetune_\w+.py training/recipes/(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt).yaml": (
+    r"hf-lecture train (\w+ )?(gpt1_sst3|recurrent_sst3_from_lm|elmo_ewt)": (
         "it needs the model of the command before"
     ),
-    r"python training/finetune_\w+.py training/recipes/bert_minilm_\w+.yaml": (
+    r"hf-lecture train (\w+ )?bert_minilm_\w+": (
         "it needs a published model; tests/training/test_recipes.py reads the recipe"
     ),
     r"hf-lecture score MODEL --segmentations marginal": (
@@ -191,7 +194,7 @@ NOT_RUN = {
     ),
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
     r"hf-lecture prompt .*": "it needs rows of a task; tests/cli/test_prompt.py runs the verb on small ones",
-    r"python training/evaluate_prompting.py .*": (
+    r"hf-lecture train evaluate_prompting.*": (
         "it needs rows of a task; tests/lab/studies/test_prompting_task.py runs the script on small ones"
     ),
     r"hf-lecture see \w+ (?!MODEL).*": (
@@ -238,16 +241,11 @@ def test_commands_are_found_where_they_stand():
         "pytest -m slow": "CONTRIBUTING.md",
         "hf-lecture neighbours MODEL WORD ...": "docs/neighbours.md",
         "python -m benchmarks.model_cards NAME FOLDER": "hub_cards/README.md",
-        "python training/fit_ngram.py training/recipes/ngram_wikitext2.yaml": "hub_cards/ngram_wikitext2.md",
-        "accelerate launch training/train_causal_lm.py training/recipes/self_attention_tiny.yaml": (
-            "hf_lecture_models/models/self_attention/README.md"
-        ),
-        "python training/finetune_glue.py training/recipes/bag_of_words_sst2.yaml": (
-            "training/recipes/bag_of_words_sst2.yaml"
-        ),
-        "python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1": (
-            "training/fit_ngram.py"
-        ),
+        "hf-lecture train ngram_wikitext2": "hub_cards/ngram_wikitext2.md",
+        "accelerate launch training/train_causal_lm.py training/recipes/recurrent_tiny.yaml": "docs/training.md",
+        "hf-lecture train self_attention_tiny": "hf_lecture_models/models/self_attention/README.md",
+        "hf-lecture train text_classification bag_of_words_sst2": "training/recipes/bag_of_words_sst2.yaml",
+        "hf-lecture train fit_ngram ngram --order 2 --smoothing add_alpha --alpha 0.1": "training/fit_ngram.py",
         "hf-lecture demo MODEL MODEL2": "hf_lecture_models/lab/demo/text_tabs.py",
         "pip install 'hf-lecture-models[train]'": "hf_lecture_models/analysis/figures.py",
         "echo 'The value of the' | hf-lecture generate {} --sample": "hf_lecture_models/lab/comparison/quickstart.py",
@@ -275,7 +273,7 @@ def test_what_other_tests_run_has_the_options_of_the_printed_command():
                 # Its scripts are run by these tests, also by the commands in their docstrings.
                 for other in ("test_scripts.py", "test_finetuning.py"):
                     known |= _options_in(ROOT / "tests" / "training" / other)
-                known |= set(re.findall(r" (--[\w-]+)", (ROOT / command.split()[1]).read_text(encoding="utf-8")))
+                known |= set(re.findall(r" (--[\w-]+)", script_of(command).read_text(encoding="utf-8")))
             for option in re.findall(r" (--[\w-]+)", command.replace("--use_fsdp", "")):
                 assert option in known, (command, name)
 
@@ -395,7 +393,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # A recipe as it is: tests/training/test_recipes.py reads each and runs the tiny ones.
-PLAIN = r"(python|accelerate launch) training/\S+ training/recipes/\w+\.yaml( --output_dir \w+)?"
+PLAIN = (
+    r"(hf-lecture train [a-z]\w*( \w+)?|accelerate launch training/\S+ training/recipes/\w+\.yaml)( --output_dir \w+)?"
+)
+
+
+def script_of(command: str) -> Path:
+    """The script that a printed `hf-lecture train` runs."""
+    return Path(script_command(shlex.split(replaced(command))[2:], ROOT / "training")[0])
+
+
+def program_of(command: str) -> tuple[str, ...]:
+    """A verb, or a script of `training/`."""
+    words = command.split()
+    return ("train", script_of(command).name) if command.startswith("hf-lecture train ") else tuple(words[:2])
 
 
 def without_output(command: str) -> str:
@@ -405,7 +416,7 @@ def without_output(command: str) -> str:
 # Which other commands are the same but for the name of the output folder: the first of them is run.
 FIRST = {without_output(command): command for command in reversed(RUN)}
 # And the first command of each verb and script.
-FIRST_OF_PROGRAM = {tuple(command.split()[:2]): command for command in reversed(RUN)}
+FIRST_OF_PROGRAM = {program_of(command): command for command in reversed(RUN)}
 
 
 def marks(command: str) -> list[pytest.MarkDecorator]:
@@ -413,10 +424,10 @@ def marks(command: str) -> list[pytest.MarkDecorator]:
 
     tests/training/test_scripts.py runs each script, and tests/trainer/test_loss_weights.py two processes.
     """
-    first = FIRST_OF_PROGRAM[tuple(command.split()[:2])] == command
+    first = FIRST_OF_PROGRAM[program_of(command)] == command
     if command.startswith(QUICK) and COMMANDS[command] != LECTURE_MAP:
         return [] if first else [pytest.mark.slow, pytest.mark.nightly]
-    trains = command.startswith(("python training/", "accelerate launch"))
+    trains = command.startswith(("hf-lecture train ", "accelerate launch"))
     launches = command.startswith(("accelerate launch", "ACCELERATE_USE_CPU"))
     of_scripts = all(place.startswith("training/") for place in COMMANDS[command])
     elsewhere = re.fullmatch(PLAIN, command) or FIRST[without_output(command)] != command

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Measure a causal language model by prompts: how often the answer that it finds best is right.
 
-    python training/evaluate_prompting.py [RECIPE.yaml] [--name value ...]
-    python training/evaluate_prompting.py --model MODEL --task copa --shots 0,1,4 --output_dir runs/prompting
+    hf-lecture train evaluate_prompting [RECIPE.yaml] [--name value ...]
+    hf-lecture train evaluate_prompting --model MODEL --task copa --shots 0,1,4 --output_dir runs/prompting
 
 Nothing is trained. The output folder holds prompting.json with all figures, and prompting_items.jsonl with the scores
 of each item. `hf-lecture prompt` does the same.

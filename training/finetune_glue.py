@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a classifier of texts or pairs: a task of GLUE, SST-5, three-way SST, or your own data.
 
-    python training/finetune_glue.py --task sst2 --from_pretrained FOLDER \\
+    hf-lecture train text_classification --task sst2 --from_pretrained FOLDER \\
         --train_files T.tsv --validation_files V.tsv --optimizer sgd --accumulation_steps 4 --output_dir OUT
-    python training/finetune_glue.py --task rte --from_pretrained FOLDER --predict_split test --output_dir OUT
-    python training/finetune_glue.py training/recipes/bag_of_words_tiny.yaml --output_dir tiny
-    accelerate launch training/finetune_glue.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train text_classification --task rte --from_pretrained FOLDER --predict_split test --output_dir OUT
+    hf-lecture train text_classification bag_of_words_tiny --output_dir tiny
+    hf-lecture train text_classification RECIPE.yaml [--name value ...] [--resume]
 
 The tasks are cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli, sst5 and sst3. Without files, GLUE's data are read
 from the Hub. The task's official measure selects the best weights. They label the rows of `--predict_files` or

@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a multiple-choice model: SWAG, COPA, ARC, or your own rows with columns `context`, `choices` and `label`.
 
-    python training/finetune_multiple_choice.py --task copa --from_pretrained FOLDER \\
+    hf-lecture train multiple_choice --task copa --from_pretrained FOLDER \\
         --train_files T.jsonl --validation_files V.jsonl --predict_files P.jsonl --output_dir OUT
-    python training/finetune_multiple_choice.py training/recipes/bert_choice_tiny.yaml --output_dir tiny
-    accelerate launch training/finetune_multiple_choice.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train multiple_choice bert_choice_tiny --output_dir tiny
+    hf-lecture train multiple_choice RECIPE.yaml [--name value ...] [--resume]
 
 FOLDER holds a model with its tokenizer: a multiple-choice model, or a model without a head, such as BERT, which gets
 a new one. Without FOLDER and without a recipe's `model`, a small new model is trained and its size printed. A row has

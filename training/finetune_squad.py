@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a question-answering model: SQuAD 1.1, SQuAD 2.0, or your own questions in one of their formats.
 
-    python training/finetune_squad.py --from_pretrained FOLDER \\
+    hf-lecture train question_answering --from_pretrained FOLDER \\
         --train_files T.json --validation_files V.json --output_dir OUT
-    python training/finetune_squad.py --task squad_v2 --from_pretrained FOLDER --output_dir OUT
-    python training/finetune_squad.py training/recipes/bert_squad_tiny.yaml --output_dir tiny
-    accelerate launch training/finetune_squad.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train question_answering --task squad_v2 --from_pretrained FOLDER --output_dir OUT
+    hf-lecture train question_answering bert_squad_tiny --output_dir tiny
+    hf-lecture train question_answering RECIPE.yaml [--name value ...] [--resume]
 
 FOLDER holds a model with its tokenizer: a question-answering model, or a model without a head, such as BERT, which
 gets a new one. Without FOLDER and without a recipe's `model`, a small new model is trained and its size printed.

@@ -1,12 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a tagger of words: parts of speech (CoNLL-U files), names (CoNLL files), or your own lists of words and tags.
 
-    python training/finetune_tagging.py --from_pretrained FOLDER --columns.tags upos \\
+    hf-lecture train token_classification --from_pretrained FOLDER --columns.tags upos \\
         --train_files T.conllu --validation_files V.conllu --output_dir OUT
-    python training/finetune_tagging.py --scheme entities --train_files T.conll --output_dir OUT
-    python training/finetune_tagging.py --task wnut17 --from_pretrained FOLDER --output_dir OUT
-    python training/finetune_tagging.py training/recipes/recurrent_tagger_tiny.yaml --output_dir tiny
-    accelerate launch training/finetune_tagging.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train token_classification --scheme entities --train_files T.conll --output_dir OUT
+    hf-lecture train token_classification --task wnut17 --from_pretrained FOLDER --output_dir OUT
+    hf-lecture train token_classification recurrent_tagger_tiny --output_dir tiny
+    hf-lecture train token_classification RECIPE.yaml [--name value ...] [--resume]
 
 The tasks are ewt (parts of speech of UD English EWT) and wnut17 (names of WNUT-17, read from the Hub if no files are
 named). The tags of `--predict_files` are written to `predictions/predictions.conll`.

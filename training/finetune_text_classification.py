@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a classifier of your own texts, or pairs of texts.
 
-    python training/finetune_text_classification.py --train_files reviews.csv --validation_files more.csv \\
+    hf-lecture train finetune_text_classification --train_files reviews.csv --validation_files more.csv \\
         --output_dir OUT
-    python training/finetune_text_classification.py --from_pretrained FOLDER --train_files reviews.csv \\
+    hf-lecture train finetune_text_classification --from_pretrained FOLDER --train_files reviews.csv \\
         --validation_files more.csv --class_weights.bad 2.5 --output_dir OUT
 
 Files are tables (.csv, .tsv, .jsonl, .parquet) with the columns `text` and `label`, and of pairs `text_pair`;

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Fine-tune an encoder-decoder to classify in words: it reads "sst2 sentence: ..." and writes "positive" (T5).
 
-    python training/finetune_text_to_text.py --task sst2 --from_pretrained FOLDER \\
+    hf-lecture train text_to_text --task sst2 --from_pretrained FOLDER \\
         --train_files glue/sst2/train.tsv --test_files glue/sst2/dev.tsv --output_dir OUT
-    accelerate launch training/finetune_text_to_text.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train text_to_text RECIPE.yaml [--name value ...] [--resume]
 
 The tasks are cola, sst2, mrpc, qqp, mnli, qnli, rte, sst3 and sst5. Without files, GLUE's data are read from the Hub.
 FOLDER holds an encoder-decoder with its tokenizer, such as one that train_span_corruption.py trained; without FOLDER

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Estimate and measure an n-gram language model by a recipe.
 
-    python training/fit_ngram.py [RECIPE.yaml] [--name value ...]
-    python training/fit_ngram.py training/recipes/ngram.yaml --order 2 --smoothing add_alpha --alpha 0.1
+    hf-lecture train fit_ngram [RECIPE.yaml] [--name value ...]
+    hf-lecture train fit_ngram ngram --order 2 --smoothing add_alpha --alpha 0.1
 
 The output folder holds the model with its tokenizer, the recipe, a card, and the card's facts.json.
 """
@@ -122,7 +122,7 @@ def measure(
         task=CausalLM().describe(model, CausalLMRecipe()),
         recipe=dataclasses.asdict(recipe),
         training=training,
-        command="python training/fit_ngram.py recipe.yaml",
+        command="hf-lecture train fit_ngram recipe.yaml",
     )
 
 

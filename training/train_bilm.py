@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pre-train ELMo, a language model in both directions, by a recipe.
 
-    accelerate launch training/train_bilm.py RECIPE.yaml [--name value ...] [--resume]
-    python training/train_bilm.py training/recipes/elmo_tiny.yaml --output_dir tiny --model.softmax_samples 20
+    hf-lecture train bidirectional_lm RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train bidirectional_lm elmo_tiny --output_dir tiny --model.softmax_samples 20
 
 A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
 --resume continues it and ends in the same weights.

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a model that writes captions of images, by attention of its decoder to their patches.
 
-    python training/train_captioning.py training/recipes/image_captioning_tiny.yaml --output_dir tiny
-    python training/train_captioning.py --train_files PHOTOS --validation_share 0.1 --output_dir OUT
-    accelerate launch training/train_captioning.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train image_captioning image_captioning_tiny --output_dir tiny
+    hf-lecture train image_captioning --train_files PHOTOS --validation_share 0.1 --output_dir OUT
+    hf-lecture train image_captioning RECIPE.yaml [--name value ...] [--resume]
 
 PHOTOS is a folder of images with a metadata.csv, whose columns are file_name and text. With `--captions templated`, the
 captions of a set of classified images are written by rules from pixels and class. If the run is killed, the same

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a causal language model by a recipe.
 
-    accelerate launch training/train_causal_lm.py RECIPE.yaml [--name value ...] [--resume]
-    python training/train_causal_lm.py training/recipes/recurrent_tiny.yaml --output_dir tiny --model.cell_type gru
+    hf-lecture train causal_lm RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train causal_lm recurrent_tiny --output_dir tiny --model.cell_type gru
     ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 training/train_causal_lm.py RECIPE.yaml --num_processes 2
 
 If the run is killed, the same command with --resume continues it and ends in the same weights.

@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a classifier of images by a recipe, from new weights or from a model pre-trained on images without classes.
 
-    accelerate launch training/train_image_classifier.py RECIPE.yaml [--name value ...] [--resume]
-    python training/train_image_classifier.py training/recipes/vit_tiny.yaml --output_dir tiny
-    python training/train_image_classifier.py --train_files photos --from_pretrained masked
+    hf-lecture train image_classification RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train image_classification vit_tiny --output_dir tiny
+    hf-lecture train image_classification --train_files photos --from_pretrained masked
 
 A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
 --resume continues it and ends in the same weights.

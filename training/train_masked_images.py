@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pre-train a model of images by a recipe: predict the pixels of masked patches or their mean color, without classes.
 
-    accelerate launch training/train_masked_images.py RECIPE.yaml [--name value ...] [--resume]
-    python training/train_masked_images.py training/recipes/vit_masked_fashion_mnist.yaml --target mean_color
+    hf-lecture train masked_images RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train masked_images vit_masked_fashion_mnist --target mean_color
 
 A recipe without `model` trains a small new one and prints its size. If the run is killed, the same command with
 --resume continues it and ends in the same weights.

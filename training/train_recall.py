@@ -1,11 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a language model to recall words of its text: associative recall, copying, induction, lists of operations.
 
-    python training/train_recall.py training/recipes/transformer_xl_recall_tiny.yaml --output_dir tiny
-    python training/train_recall.py --texts copying --length 33 --output_dir OUT
-    python training/train_recall.py --model "{model_type: lecture_recurrent}" --pairs "[4, 8]" --output_dir OUT
-    python training/train_recall.py --train_files T.jsonl --validation_files V.jsonl --output_dir OUT
-    accelerate launch training/train_recall.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train synthetic_recall transformer_xl_recall_tiny --output_dir tiny
+    hf-lecture train synthetic_recall --texts copying --length 33 --output_dir OUT
+    hf-lecture train synthetic_recall --model "{model_type: lecture_recurrent}" --pairs "[4, 8]" --output_dir OUT
+    hf-lecture train synthetic_recall --train_files T.jsonl --validation_files V.jsonl --output_dir OUT
+    hf-lecture train synthetic_recall RECIPE.yaml [--name value ...] [--resume]
 
 Texts are drawn by a seed. Files of your own have lines {"text": "k1 v2 k1 v2", "answers": [3]}: words with blanks
 between them, and the places of those to predict, counted from 0. `--masked true` trains a masked language model. If

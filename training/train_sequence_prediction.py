@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a model of sequences of points: pen strokes, series, rows of numbers. Graves' network, or a joint Gaussian.
 
-    python training/train_sequence_prediction.py training/recipes/graves_tiny.yaml --output_dir tiny
-    python training/train_sequence_prediction.py --epochs 2 --output_dir OUT
-    python training/train_sequence_prediction.py --train_files T.jsonl --validation_files V.jsonl --output_dir OUT
-    accelerate launch training/train_sequence_prediction.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train sequence_prediction graves_tiny --output_dir tiny
+    hf-lecture train sequence_prediction --epochs 2 --output_dir OUT
+    hf-lecture train sequence_prediction --train_files T.jsonl --validation_files V.jsonl --output_dir OUT
+    hf-lecture train sequence_prediction RECIPE.yaml [--name value ...] [--resume]
 
 Without data, spirals and waves are drawn by a seed. Files of your own have a sequence on each line, a list of points:
 [[3, 1, 0], [4, 1, 1]], whose last number is the pen (1: lifted after the point), unless `--model.has_pen false` says

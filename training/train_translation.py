@@ -1,10 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a translator by a recipe, or without a recipe on a small grammar of French and English.
 
-    python training/train_translation.py --output_dir OUT && echo "Je suis étudiant" | hf-lecture translate OUT
-    python training/train_translation.py --output_dir OUT \\
+    hf-lecture train translation --output_dir OUT && echo "Je suis étudiant" | hf-lecture translate OUT
+    hf-lecture train translation --output_dir OUT \\
         --train_files "[T.fr.txt, T.en.txt]" --validation_files "[V.fr.txt, V.en.txt]"
-    accelerate launch training/train_translation.py RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train translation RECIPE.yaml [--name value ...] [--resume]
 
 Name line-aligned files in pairs, source and target. If the run is killed, the same command with --resume continues it
 and ends in the same weights.

@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train word vectors by a recipe: word2vec's skip-gram or CBOW, by negative sampling or hierarchical softmax.
 
-    python training/train_word2vec.py RECIPE.yaml [--name value ...] [--resume]
-    python training/train_word2vec.py training/recipes/word2vec_tiny.yaml --output_dir tiny --model.architecture cbow
+    hf-lecture train word_vectors RECIPE.yaml [--name value ...] [--resume]
+    hf-lecture train word_vectors word2vec_tiny --output_dir tiny --model.architecture cbow
 
 If the run is killed, the same command with --resume continues it and ends in the same weights.
 """

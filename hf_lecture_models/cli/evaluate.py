@@ -13,6 +13,7 @@ from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
@@ -46,8 +47,14 @@ def run(
     data = found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
-    measured = {"task": task, **found.evaluate(model, processor, data, recipe)}
-    print_json(measured) if json else _print(measured)
+    results, beside = evaluate_beside(found, model, processor, data, recipe, name, "")
+    measured = {"task": task, **results}
+    if json:
+        print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
+    else:
+        _print(measured, beside)
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+        print(line, file=sys.stderr)
     if output is not None:
         _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
     if store:
@@ -63,11 +70,15 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
 
-def _print(measured: Mapping[str, Any]) -> None:
-    """Print each measure on a line, and below them the measures of each class as a table."""
+def _print(measured: Mapping[str, Any], beside: Comparison | None) -> None:
+    """Print each measure on a line, with the baseline's, and below them the measures of each class as a table."""
+    if beside is not None:
+        print(f"{'':>26}  {'model':<12}{beside.name}, difference [95 % interval]")
     for key, value in measured.items():
         if key != "classes":
-            print(f"{key:>26}  {value:.6g}" if isinstance(value, float) else f"{key:>26}  {value}")
+            shown = f"{value:.6g}" if isinstance(value, float) else f"{value}"
+            other = "" if beside is None else beside.shown(key)
+            print(f"{key:>26}  {shown:<12}{other}" if other else f"{key:>26}  {shown}")
     rows = measured.get("classes", {}).items()
     if rows:
         last = "  threshold" if any("threshold" in own for _, own in rows) else ""

@@ -13,8 +13,8 @@ from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.registry import TASKS
 
-# A command in the comment of a recipe: the script, and the recipe that it reads.
-_COMMAND = re.compile(r"\btraining/(\w+)\.py(?:\s+(?:\S*/)?([\w.-]+\.ya?ml))?")
+# A command in the comment of a recipe: the task or its script, and the recipe that it reads, by its name or file.
+_COMMAND = re.compile(r"(?:\bhf-lecture\s+train\s+|\btraining/)(\w+)(?:\.py)?(?:\s+(?:\S*/)?([\w.-]+))?")
 
 
 def run_training(arguments: list[str]) -> None:
@@ -29,18 +29,24 @@ def run_training(arguments: list[str]) -> None:
 
 
 def overview(folder: Path) -> list[str]:
-    """Return the lines of a list of all recipes and all tasks, each with its first sentence."""
+    """Return the lines of a list of all recipes and all tasks, each with its first sentence.
+
+    A script that runs no task, such as `fit_ngram.py`, is listed by its own name.
+    """
     recipes = {name: _comment(path).partition("\n#  ")[0] for name, path in _recipes(folder).items()}
-    scripts = {
-        path.stem: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "" for path in _scripts(folder)
-    }
-    width = max(map(len, [*recipes, *scripts]))
+    names = {Path(task.script).stem: name for name, task in TASKS.items()}
+    tasks = {names.get(path.stem, path.stem): _docstring(path).partition("\n\n")[0] for path in _scripts(folder)}
+    width = max(map(len, [*recipes, *tasks]))
     return [
         "Recipes: hf-lecture train RECIPE [--name value ...]",
         *(f"  {name:{width}}  {_sentence(text)}" for name, text in recipes.items()),
         "Tasks, with a recipe of your own or options alone: hf-lecture train TASK [RECIPE.yaml] [--name value ...]",
-        *(f"  {name:{width}}  {_sentence(text)}" for name, text in scripts.items()),
+        *(f"  {name:{width}}  {_sentence(text)}" for name, text in sorted(tasks.items())),
     ]
+
+
+def _docstring(script: Path) -> str:
+    return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
 
 
 def _comment(recipe: Path) -> str:
@@ -69,7 +75,8 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
     recipes, scripts = _recipes(folder), {path.stem: path for path in _scripts(folder)}
     script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first))
     if script is not None:
-        if rest and rest[0] in recipes and not Path(rest[0]).exists():
+        # A run of the recipe may have left a folder of its name.
+        if rest and rest[0] in recipes and not Path(rest[0]).is_file():
             rest = [str(recipes[rest[0]]), *rest[1:]]
         return [str(script), *rest]
     recipe = Path(first) if first.endswith((".yaml", ".yml")) else recipes.get(first)
@@ -88,8 +95,9 @@ def _script_of_task(name: str) -> str:
 
 def _script_of_recipe(recipe: Path, scripts: dict[str, Path]) -> str:
     """Return the script that the recipe's comment names, or the task file that a training wrote beside the recipe."""
-    found = [match for match in _COMMAND.findall(_comment(recipe)) if match[0] in scripts]
-    own = [script for script, name in found if name == recipe.name]
+    printed = [(_script_of_task(task) or task, name) for task, name in _COMMAND.findall(_comment(recipe))]
+    found = [match for match in printed if match[0] in scripts]
+    own = [script for script, name in found if name in (recipe.name, recipe.stem)]
     names = list(dict.fromkeys(own or [script for script, _ in found]))
     if not names and (recipe.parent / TASK_FILE).is_file():
         names = [Path(str(read_task_file(recipe.parent).get("script"))).stem]

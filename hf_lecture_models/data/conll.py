@@ -4,6 +4,7 @@ older CoNLL shared tasks."""
 
 import os
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from itertools import chain, groupby, takewhile
 
@@ -16,6 +17,8 @@ _CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "d
 _WORD_ID = re.compile(r"\d+")
 # Matches a multiword token ("vámonos" above "vamos" and "nos"), or an empty node, a word that the sentence leaves out.
 _NO_WORD_ID = re.compile(r"\d+[-.]\d+")
+# Matches the comment above the first sentence of a document.
+_NEW_DOCUMENT = re.compile(r"#\s*newdoc\b")
 
 _ENTITY_TAG = re.compile(r"O|[BIELMSUW]-.+")
 
@@ -43,6 +46,7 @@ class ConllTable:
     Attributes:
         column_names: the names of the columns.
         lines: the line number of each word, a list for each sentence.
+        documents: the document of each sentence, its number in the file; None: no comment begins a document.
 
     Raises:
         ValueError: a line has too few or too many columns or no word, or is not UTF-8.
@@ -53,6 +57,7 @@ class ConllTable:
         self.name, self.least_width = name, 2 if has_tags else 1
         self.is_conll_u = file_suffix(name) == ".conllu"
         self.width = len(_CONLL_U) if self.is_conll_u else 0
+        self._document_lines: list[int] = []
         by_sentence = groupby(self._word_lines(path), key=lambda numbered: numbered[1] != "")
         sentences = [list(words) for is_sentence, words in by_sentence if is_sentence]
         if not self.is_conll_u:
@@ -60,6 +65,11 @@ class ConllTable:
         for number, line in chain.from_iterable(sentences):
             self._check(number, line)
         self.lines = [[number for number, _ in words] for words in sentences]
+        self.documents = (
+            [f"{name} {bisect(self._document_lines, lines[0])}" for lines in self.lines]
+            if self._document_lines
+            else None
+        )
         # Whole lines take a tenth of the memory of all their columns, and few columns are read.
         self._words = [[line for _, line in words] for words in sentences]
         names = _CONLL_U if self.is_conll_u else [str(number) for number in range(1, self.width + 1)]
@@ -76,6 +86,8 @@ class ConllTable:
         for number, line in enumerate(read_texts(path), start=1):
             line = line.removeprefix("\ufeff") if number == 1 else line
             first = line.split(maxsplit=1)[:1]
+            if first == ["-DOCSTART-"] or (self.is_conll_u and _NEW_DOCUMENT.match(line)):
+                self._document_lines.append(number)
             if not first or (not self.is_conll_u and first == ["-DOCSTART-"]):
                 yield number, ""
             elif not self.is_conll_u or not (line.startswith("#") or _NO_WORD_ID.fullmatch(first[0])):

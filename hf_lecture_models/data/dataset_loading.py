@@ -20,6 +20,10 @@ _DEEPEST = 60  # the limit of Arrow's own reader of nested types
 _STRINGS, _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?'), re.compile(r"[][{}]")
 
 
+class MissingSplitError(ValueError):
+    """A data set has no split of this name."""
+
+
 def load_files(names: Sequence[str], streaming: bool) -> Any:
     """Read `.json`, `.jsonl` or `.parquet` files, all of one kind, as a data set of the library.
 
@@ -113,6 +117,10 @@ def load_named(recipe: DataRecipe, split: str, streaming: bool = False) -> Any:
         )
     except ConnectionError as error:
         raise ConnectionError(f"{error}; name local files in place of the data set") from error
+    except ValueError as error:
+        if "Unknown split" not in str(error):
+            raise
+        raise MissingSplitError(f"{recipe.dataset_name}: {error}") from error
 
 
 def load_folder(
@@ -147,7 +155,7 @@ def load_folder(
     # A single data set is that of its own split, or of the training data of a recipe.
     parts = data if isinstance(data, dict) else dict.fromkeys([str(data.split or "train"), "train"], data)
     if split not in parts:
-        raise ValueError(f"{name} has no split {split!r}, only {', '.join(parts)}; {advice}")
+        raise MissingSplitError(f"{name} has no split {split!r}, only {', '.join(parts)}; {advice}")
     return parts[split].to_iterable_dataset() if is_saved and streaming else parts[split]
 
 

@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from hf_lecture_models.data.dataset_loading import load_files, load_named
+from hf_lecture_models.data.dataset_loading import MissingSplitError, load_files, load_named
 from hf_lecture_models.data.files import READERS, find_file
 from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
+from hf_lecture_models.io.recipe import default_of
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
+
+DOCUMENT = "document"
+"""The column with the document of each row; the rows of one are held out together."""
 
 
 def read_rows(
@@ -40,7 +44,9 @@ def read_rows(
         ValueError: training data or rows are missing, two sources are named, or a column is missing.
         OSError: a file is missing or cannot be read.
     """
-    known = (*required, *labels, *optional)
+    known: tuple[str, ...] = (*required, *labels, *optional)
+    if not isinstance(recipe, TextsRecipe):
+        known = (*known, DOCUMENT)
     for column in recipe.columns:
         if column not in known:
             raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join(known)}")
@@ -58,7 +64,9 @@ def read_rows(
         lines += table.lines
         for name, values in columns.items():
             values += table.read(name, is_label=name in labels)
-    return Rows(columns, sources, lines if any(lines) else ())
+    documents = [own for table in tables for own in table.documents()] if DOCUMENT in known and part == "train" else []
+    is_named = any(own is not None for own in documents)
+    return Rows(columns, sources, lines if any(lines) else (), documents if is_named else ())
 
 
 def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_Table"]:
@@ -78,9 +86,16 @@ def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_
     if files:
         return [_read_file(name, recipe, known, has_labels=part != "predict") for name in files]
     if recipe.dataset_name and split:
-        return [
-            _Table(f"split {one} of {recipe.dataset_name}", load_named(recipe, one), recipe) for one in split.split("+")
-        ]
+        try:
+            return [
+                _Table(f"split {one} of {recipe.dataset_name}", load_named(recipe, one), recipe)
+                for one in split.split("+")
+            ]
+        except MissingSplitError:
+            # A recipe that names no split to validate on may have data without one.
+            if part != "validation" or split != default_of(DataRecipe.__dataclass_fields__["validation_split"]):
+                raise
+            return []
     if part == "train":
         raise ValueError(f"the recipe names no training data: set train_files, dataset_name or train_{recipe.inline}")
     return []
@@ -130,6 +145,12 @@ class _Table:
         if self.recipe is None:
             return column in self.known
         return column in self.recipe.columns or not set(self.known).isdisjoint(self.recipe.column_aliases(column))
+
+    def documents(self) -> list[Any]:
+        """Return the document of each row, None where neither a column nor the file's comments name one."""
+        if self.has(DOCUMENT):
+            return self.read(DOCUMENT)
+        return getattr(self.columns, "documents", None) or [None] * self.length
 
     def read(self, column: str, is_label: bool = False) -> list[Any]:
         """Return the values of a column of the task.

@@ -54,6 +54,31 @@ class DataRecipe(Recipe):
 
 
 @dataclass(kw_only=True)
+class SplitRecipe(DataRecipe):
+    """A recipe that holds training rows out for validation where it names no validation data."""
+
+    validation_share: float | None = setting(
+        None,
+        "share of the training rows that is held out for validation; split.json of output_dir names the rows; null: a "
+        "tenth, if no validation data are named; 0: none",
+        least=0,
+    )
+    limit: int = setting(
+        0, "the most training rows, and the most rows of other parts, to try a recipe in seconds; 0: all", least=0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        share = self.validation_share or 0
+        if share >= 1:
+            raise ValueError(
+                f"recipe: validation_share must be below 1, not {share}: 0.1 holds out a tenth of the training rows"
+            )
+        if share and (self.validation_files or self.inline_rows("validation")):
+            raise ValueError("recipe: validation_share and validation data are both given; keep one of them")
+
+
+@dataclass(kw_only=True)
 class TextsRecipe(DataRecipe):
     """A recipe of a task on texts alone; each row has only the column `text`."""
 

@@ -1,7 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Rows of data that remember their files and lines."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, overload
 
 from hf_lecture_models.tokenization.bounds import plain_texts
@@ -21,6 +23,11 @@ class Rows(Sequence[dict[str, Any]]):
         columns: the values of each column, one for each row.
         sources: the names of the files and their numbers of rows, in the order of the rows.
         lines: the line numbers of the words of each row, for files with a word on each line.
+        documents: the document of each row, None where it has none; (): the data name no documents.
+
+    Attributes:
+        numbers: the number of each row, counted from 0 in all rows that were read.
+        read_sources: the sources of all rows that were read.
     """
 
     def __init__(
@@ -28,9 +35,13 @@ class Rows(Sequence[dict[str, Any]]):
         columns: Mapping[str, list[Any]],
         sources: Sequence[tuple[str, int]],
         lines: Sequence[Sequence[int] | None] = (),
+        documents: Sequence[Hashable] = (),
     ) -> None:
         self.columns, self.sources, self.lines = dict(columns), list(sources), list(lines)
+        self.documents = list(documents)
         self._length = sum(length for _, length in sources)
+        self.numbers: Sequence[int] = range(self._length)
+        self.read_sources = self.sources
 
     def __len__(self) -> int:
         return self._length
@@ -54,14 +65,39 @@ class Rows(Sequence[dict[str, Any]]):
         >>> rows.where(0, word=1), rows.where(1, word=1), rows.where(1)
         ('a.jsonl, row 1, word 2', 'b.conllu, line 8', 'b.conllu, line 7')
         """
-        lines = self.lines[index] if self.lines else None
-        for name, length in self.sources:
+        lines, index = self.lines[index] if self.lines else None, self.numbers[index]
+        for name, length in self.read_sources:
             if index < length and lines:
                 return f"{name}, line {lines[word or 0]}"
             if index < length:
                 return f"{name}, row {index + 1}" + ("" if word is None else f", word {word + 1}")
             index -= length
         raise IndexError(f"there are {len(self)} rows")
+
+    def with_columns(self, columns: Mapping[str, list[Any]]) -> "Rows":
+        """Return the same rows with other columns."""
+        rows = Rows(columns, self.sources, self.lines, self.documents)
+        rows.numbers, rows.read_sources = self.numbers, self.read_sources
+        return rows
+
+    def select(self, chosen: Sequence[int]) -> "Rows":
+        """Return the chosen rows, in rising order; messages name them by their place in the files.
+
+        >>> rows = Rows({"text": ["a", "b", "c"]}, [("dev.tsv", 2), ("test.tsv", 1)]).select([1, 2])
+        >>> rows.columns, rows.sources, rows.where(0), rows.numbers
+        ({'text': ['b', 'c']}, [('dev.tsv', 1), ('test.tsv', 1)], 'dev.tsv, row 2', [1, 2])
+        """
+        chosen = sorted(chosen)
+        ends = [0, *accumulate(length for _, length in self.sources)]
+        places = [bisect_left(chosen, end) for end in ends]
+        rows = Rows(
+            {name: [values[index] for index in chosen] for name, values in self.columns.items()},
+            [(name, places[at + 1] - places[at]) for at, (name, _) in enumerate(self.sources)],
+            [self.lines[index] for index in chosen] if self.lines else (),
+            [self.documents[index] for index in chosen] if self.documents else (),
+        )
+        rows.numbers, rows.read_sources = [self.numbers[index] for index in chosen], self.read_sources
+        return rows
 
     def texts(self, column: str) -> list[str]:
         """Return the values of a column of texts.

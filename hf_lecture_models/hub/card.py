@@ -88,6 +88,7 @@ def render_card(
         repository_url=REPOSITORY_URL,
         about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
         rows=[(label, _shown(value)) for label, value in measured.values()],
+        beside=_beside(measured, facts.get("baseline")),
         recipe=write_yaml(recipe).strip() if recipe else "",
         training=_training_rows(facts),
         energy=describe_energy(facts),
@@ -143,6 +144,24 @@ def _measured(results: Mapping[str, Any], measures: Sequence[Mapping[str, Any]])
     labels = {measure["key"]: measure["label"] for measure in measures}
     others = {measure["key"]: values.get(measure.get("variant_of", "")) for measure in measures}
     return {key: (labels[key], value) for key, value in values.items() if value != others[key]}
+
+
+def _beside(measured: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the name of the baseline, and its value and the difference for each measure; {} without a baseline.
+
+    >>> interval = {"difference": 0.1, "low": 0.05, "high": 0.15}
+    >>> _beside({"accuracy": ("accuracy", 0.6)}, {"name": "mean", "measures": {"accuracy": 0.5},
+    ...     "differences": {"accuracy": interval}})
+    {'name': 'mean', 'cells': [('0.5000', '+0.1000 [0.0500, 0.1500]')]}
+    """
+    if not baseline:
+        return {}
+    values, differences, cells = baseline["measures"], baseline["differences"], []
+    for key in measured:
+        found = differences.get(key)
+        shown = f"{found['difference']:+.4f} [{found['low']:.4f}, {found['high']:.4f}]" if found else ""
+        cells.append((_shown(values[key]) if values.get(key) is not None else "", shown))
+    return {"name": baseline["name"], "cells": cells}
 
 
 def _is_ours(facts: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from hf_lecture_models.hub.metadata import PACKAGE
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import read_yaml
-from hf_lecture_models.io.runs import best_validation, environment
+from hf_lecture_models.io.runs import BASELINE_FILE, best_validation, environment
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import read_task_file
 
@@ -106,7 +106,8 @@ def facts_of_training(
     A folder without any record gives facts without results, recipe and training.
 
     Args:
-        part: the part of the recipe's data to name; "test" if test results will replace those of the validation.
+        part: the part of the recipe's data to name; "test" if test results will replace those of the validation. The
+            baseline is that of this part.
 
     Raises:
         ValueError: a record is damaged.
@@ -118,7 +119,8 @@ def facts_of_training(
         raise ValueError(f"{path} holds {recipe!r:.60}, not a recipe's fields: restore it, or remove it")
     record = folder / "training.json"
     training, task = read_fields(record) if record.is_file() else {}, read_task_file(folder)
-    script = task.pop("script", None)
+    task.pop("script", None)
+    name = task.get("name")
     facts = collect_facts(
         model,
         processor,
@@ -128,9 +130,17 @@ def facts_of_training(
         task=task,
         recipe=recipe,
         training=training_record(training, task.get("items", "items")),
-        command=f"accelerate launch training/{script} recipe.yaml" if script and recipe else None,
+        command=f"hf-lecture train {name} recipe.yaml" if name and recipe else None,
     )
-    return facts | {"environment": training.get("environment") or facts["environment"]}
+    environment_then = training.get("environment") or facts["environment"]
+    return facts | {"environment": environment_then} | _baseline_facts(folder, part)
+
+
+def _baseline_facts(folder: Path, part: str) -> dict[str, Any]:
+    """Return the baseline beside the results under "baseline", {} if the folder has none."""
+    path = folder / BASELINE_FILE
+    found = read_fields(path).get(part) if path.is_file() else None
+    return {"baseline": {key: found[key] for key in ("name", "measures", "differences")}} if found else {}
 
 
 def plain_task(model: Any) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def setting(
     """Declare a field of a recipe.
 
     Args:
-        default: its value where the recipe says nothing.
+        default: its value where the recipe says nothing; None also for a field whose type has no None, where the
+            class's `__post_init__` puts the value that suits the others.
         help: one line for `--help`.
         choices: the allowed values, if they are few.
         free: True where a resumed run may change it, because the weights do not depend on it.
@@ -80,6 +81,8 @@ class Recipe:
     def __post_init__(self) -> None:
         kinds = typing.get_type_hints(type(self))
         for field in dataclasses.fields(self):
+            if getattr(self, field.name) is None and field.default is None:
+                continue
             value = coerced(getattr(self, field.name), kinds[field.name], field.name)
             setattr(self, field.name, value)
             choices, least = field.metadata["choices"], field.metadata["least"]

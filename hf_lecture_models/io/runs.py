@@ -20,6 +20,8 @@ from hf_lecture_models.io.system import signal_handlers, use_utf8
 AFTER_TEST: list[Callable[[Path, Any, Any, dict[str, Any]], None]] = []
 """What keeps the results of a run's test data, called with the folder, model, processor and results; `hub` adds the
 facts of a card."""
+BASELINE_FILE = "baseline.json"
+"""Beside a model: the baseline that was learned from its training data, and how far the model is above it."""
 RUN_LOCK = "run.lock"
 _state = {"silent": 0}
 

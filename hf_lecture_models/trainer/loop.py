@@ -42,6 +42,7 @@ from hf_lecture_models.io.runs import received_signals, run_lock
 from hf_lecture_models.trainer import checkpoint as saved
 from hf_lecture_models.trainer.batches import Batch, Batches, RowShard
 from hf_lecture_models.trainer.optimization import Schedule, clip_gradients, make_optimizer, parameter_groups
+from hf_lecture_models.trainer.plan import EARLY_STOPPING, MINUTES, make_plan
 from hf_lecture_models.trainer.processes import LAUNCHER_VARIABLES, all_reduce_sum, check_launcher, check_processes
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter, silent_saving
@@ -71,11 +72,24 @@ class Evaluation:
         measure: returns named numbers for the model, which is in eval mode; called in the main process only.
         metric: the name of the number that decides which weights are the best.
         lower_is_better: the metric's direction.
+        baseline: name and measures of a trivial baseline on the same data, which reports show; None: there is none.
     """
 
     measure: Callable[[nn.Module], dict[str, Any]]
     metric: str
     lower_is_better: bool = True
+    baseline: tuple[str, Mapping[str, float]] | None = None
+
+    @property
+    def baseline_value(self) -> str:
+        """The baseline's name and its value of the metric, as reports show them; "" without a baseline.
+
+        >>> Evaluation(dict, "accuracy", False, ("most frequent class", {"accuracy": 0.55})).baseline_value
+        'most frequent class 0.55'
+        """
+        if self.baseline is None or self.metric not in self.baseline[1]:
+            return ""
+        return f"{self.baseline[0]} {self.baseline[1][self.metric]:.4g}"
 
     def improves(self, value: float, best: float | None) -> bool:
         """Return whether `value` is strictly better than the best so far."""
@@ -90,7 +104,8 @@ class TrainingResult:
         seconds: the duration of the whole run, evaluation and saving included.
         items: the number of items in all steps, for a language model predicted tokens.
         items_per_second: the speed of the optimizer steps alone.
-        stopped: "" if the run reached its end, else "early stopping", "SIGINT" or "SIGTERM".
+        stopped: "" if the run reached its last step, else "early stopping", "minutes", "SIGINT" or "SIGTERM".
+        ending: why the run ended, in words; "" where its recipe says it, or a signal came.
         history: rows of `step`, `epoch` and either `loss` and `learning_rate`, or `validation_...`.
     """
 
@@ -103,6 +118,7 @@ class TrainingResult:
     best_metric: float | None
     stopped: str
     history: list[dict[str, Any]]
+    ending: str = ""
 
 
 def train(
@@ -141,9 +157,8 @@ def train(
     folder = Path(output_dir).absolute()
     accelerator = _make_accelerator(recipe, folder)
     with run_lock(folder) if accelerator.is_main_process else nullcontext(), no_progress(quiet):
-        steps, per_epoch = _total_steps(recipe, batches), batches.steps_per_epoch
-        metric = "loss" if evaluation is None else evaluation.metric
-        with closing(Reporter(accelerator, folder, recipe, steps, per_epoch, metric, items_name, quiet)) as reporter:
+        plan = make_plan(recipe, batches.steps_per_epoch, "" if evaluation is None else evaluation.metric)
+        with closing(Reporter(accelerator, folder, recipe, plan, items_name, quiet)) as reporter:
             run = _Run(model, batches, recipe, evaluation, save_with, update, forward_options, fingerprints, reporter)
             run.prepare(groups, optimizer_factory, resume)
             return run.run()
@@ -176,14 +191,6 @@ def _make_accelerator(recipe: TrainingRecipe, folder: Path) -> Accelerator:
     return accelerator
 
 
-def _total_steps(recipe: TrainingRecipe, batches: Batches) -> int:
-    if recipe.max_steps:
-        return recipe.max_steps
-    if not batches.steps_per_epoch:
-        raise ValueError("streamed data have no length, so epochs has no meaning; set max_steps")
-    return max(1, round(recipe.epochs * batches.steps_per_epoch))
-
-
 @dataclass
 class _Run:
     """One run: its parts, and the order in which they act."""
@@ -201,7 +208,7 @@ class _Run:
     def prepare(self, groups: ParameterGroups, optimizer_factory: OptimizerFactory, resume: bool) -> None:
         """Place model and optimizer on their devices; with `resume`, go back to the newest checkpoint."""
         recipe, reporter = self.recipe, self.reporter
-        self.folder, self.total_steps = reporter.folder, reporter.total_steps
+        self.folder, self.plan = reporter.folder, reporter.plan
         self.accelerator = accelerator = reporter.accelerator
         if accelerator.is_main_process:
             saved.remove_stale(self.folder)
@@ -218,10 +225,12 @@ class _Run:
         # Neither the batches nor the schedule are prepared: accelerate would step it once per process.
         spread = shard_model(accelerator, model, optimizer) if self.sharded else accelerator.prepare(model, optimizer)
         self.model, self.optimizer = spread
-        self.schedule, self.progress = Schedule(recipe, self.total_steps), Progress()
+        self.schedule, self.progress = Schedule(recipe, self.plan.total_steps or 0), Progress()
         set_seed(recipe.seed + accelerator.process_index)
         if state is not None:
-            self.progress = go_back(state, accelerator.process_index, self.optimizer, self.schedule, self.batches)
+            self.progress = go_back(
+                state, accelerator.process_index, self.optimizer, self.schedule, self.batches, self.plan
+            )
         elif accelerator.is_main_process:
             write_file(self.folder / "recipe.yaml", write_yaml(recipe.to_dict()))
         if recipe.report_to != "none":
@@ -229,21 +238,24 @@ class _Run:
             reporter.note(f"tracked by {recipe.report_to}: {look}")
 
     def run(self) -> TrainingResult:
-        """Train to the end of the plan, or until patience or a signal ends it; return the result."""
-        progress = self.progress
+        """Train to the end of the plan, or until patience, time or a signal ends it; return the result."""
+        progress, plan = self.progress, self.plan
+        until = "" if plan.is_automatic else f" to {plan.total_steps}"
         trained = sum(p.numel() for p in self.plain_model.parameters() if p.requires_grad)
         self.reporter.note(
             f"training {trained:,} parameters on {self.accelerator.device} in "
-            f"{self.accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, steps "
-            f"{progress.step} to {self.total_steps}, effective batch {self.recipe.effective_batch()}"
+            f"{self.accelerator.num_processes} process(es){', sharded' if self.sharded else ''}, "
+            f"{'from step' if plan.is_automatic else 'steps'} "
+            f"{progress.step}{until}, effective batch {self.recipe.effective_batch()}"
         )
+        self.reporter.note(plan.sentence)
         with _flushed_denormals(self.accelerator.device), received_signals() as self.signals:
             self.clock = time.perf_counter() - progress.seconds
             self.model.train()
-            while progress.step < self.total_steps and not progress.stopped:
+            while progress.step != plan.total_steps and not progress.stopped:
                 self._step()
                 self._report_and_save()
-            if self.evaluation is None and progress.step == self.total_steps:
+            if self.evaluation is None and (progress.step == plan.total_steps or progress.stopped == MINUTES):
                 self._save_model()
             self.reporter.write_facts(progress)
             self.accelerator.wait_for_everyone()
@@ -252,7 +264,8 @@ class _Run:
                 progress.stopped = self.signals[0]
         counts = (progress.step, progress.seconds, progress.items, progress.items_per_second)
         best = (self.reporter.metric, progress.best_metric)
-        return TrainingResult(self.folder, *counts, *best, progress.stopped, progress.history)
+        ending = plan.ending(progress.stopped, progress.step, progress.has_improved(self.reporter.metric))
+        return TrainingResult(self.folder, *counts, *best, progress.stopped, progress.history, ending)
 
     def _step(self) -> None:
         """Make one optimizer step, and count it."""
@@ -271,6 +284,9 @@ class _Run:
         else:
             loss = self._learn_by(self.update, micro_batches, items)
         progress.step += 1
+        progress.seconds = time.perf_counter() - self.clock
+        if progress.stopped == MINUTES and progress.step == self.plan.total_steps:
+            progress.stopped = ""
         progress.items += items
         progress.interval_loss += loss * items
         progress.interval_items += items
@@ -290,17 +306,22 @@ class _Run:
                 accelerator.backward(part * accelerator.num_processes)
             loss += part.detach()
         norm = clip_gradients(self.model, self.recipe.clip_norm)
-        sums = [loss.item(), norm.item(), "SIGINT" in self.signals, "SIGTERM" in self.signals]
+        sums = [loss.item(), norm.item(), "SIGINT" in self.signals, "SIGTERM" in self.signals, self._time_is_over()]
         if accelerator.num_processes > 1:
             sums = all_reduce_sum(accelerator, *sums)
-        loss_value, norm_value, interrupted, terminated = sums
+        loss_value, norm_value, interrupted, terminated, is_over = sums
         # Before the step, so that the weights stay the last good ones.
         if not (math.isfinite(loss_value) and math.isfinite(norm_value)):
             raise self._divergence(loss_value, norm_value / accelerator.num_processes)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self.progress.stopped = "SIGINT" if interrupted else "SIGTERM" if terminated else ""
+        self.progress.stopped = "SIGINT" if interrupted else "SIGTERM" if terminated else MINUTES if is_over else ""
         return loss_value
+
+    def _time_is_over(self) -> bool:
+        """Return whether the plan's time is used up; the main process alone decides, in the step's one reduction."""
+        limit = self.plan.seconds
+        return self.accelerator.is_main_process and limit is not None and time.perf_counter() - self.clock >= limit
 
     def _loss(self, index: int, batch: Batch, items: int, others: int) -> torch.Tensor:
         """Return one micro-batch's part of the loss of a step of so many items."""
@@ -337,30 +358,37 @@ class _Run:
                 f"step {self.progress.step + 1}: the loss is {loss}; these weights are not kept, earlier checkpoints "
                 f"are in {self.folder / 'checkpoints'}. Lower learning_rate"
             )
-        self.progress.stopped = self.signals[0] if self.signals else ""
+        self.progress.stopped = self.signals[0] if self.signals else MINUTES if self._time_is_over() else ""
         return loss
 
     def _report_and_save(self) -> None:
         """After the steps that the recipe names, record the loss, measure and save."""
         progress, recipe = self.progress, self.recipe
-        last = progress.step == self.total_steps
-        period = recipe.evaluate_every or self.batches.steps_per_epoch
-        due = last or (period > 0 and progress.step % period == 0)
-        save = last or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
-        if last or progress.step % recipe.history_period(self.total_steps) == 0:
+        last, over = progress.step == self.plan.total_steps, progress.stopped == MINUTES
+        period = self.plan.evaluate_every
+        planned = last or (period > 0 and progress.step % period == 0)
+        due = planned or over
+        save = last or over or (progress.step % recipe.save_every == 0 if recipe.save_every else due)
+        noted = last or progress.step % self.plan.history_every == 0
+        if noted or over:
             rate = float(self.optimizer.param_groups[0]["lr"])
             mean = progress.interval_loss / max(1, progress.interval_items)
             self.reporter.record(progress, {"loss": mean, "learning_rate": rate})
+        if noted:
             progress.interval_loss, progress.interval_items = 0.0, 0
         if self.sharded and (due or save or progress.stopped):
             gather_weights(self.accelerator, self.model, self.plain_model)
         if due and self.evaluation is not None:
-            self._evaluate(self.evaluation)
+            self._evaluate(self.evaluation, planned)
         if save or progress.stopped:
             self._save_checkpoint()
 
-    def _evaluate(self, evaluation: Evaluation) -> None:
-        """Measure, keep the best model, and lower the plateau or run out of patience if this is not it."""
+    def _evaluate(self, evaluation: Evaluation, planned: bool) -> None:
+        """Measure, keep the best model, and lower the plateau or run out of patience if this is not it.
+
+        Args:
+            planned: False at the end of the time: a run that goes on from there has had no evaluation too many.
+        """
         progress, measures = self.progress, self._measures(evaluation)
         value = measures.get(evaluation.metric)
         if not isinstance(value, int | float):
@@ -372,17 +400,18 @@ class _Run:
             )
         row = self.reporter.record(progress, measures, prefix="validation_")
         better = evaluation.improves(value, progress.best_metric)
-        self.schedule.reductions += not better
+        self.schedule.reductions += planned and not better
+        beside = "; ".join(filter(None, ("best" if better else "", evaluation.baseline_value)))
         self.reporter.note(
             f"step {progress.step}, epoch {row['epoch']:.2f}: validation {evaluation.metric} {value:.4g}"
-            f"{' (best)' if better else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
+            f"{f' ({beside})' if beside else ''}, {progress.items_per_second:,.0f} {self.reporter.items_name}/s"
         )
         if better:
             progress.best_metric, progress.evaluations_without_gain = value, 0
-        else:
+        elif planned:
             progress.evaluations_without_gain += 1
-            if progress.evaluations_without_gain == self.recipe.early_stopping_patience:
-                progress.stopped = progress.stopped or "early stopping"
+            if 0 < self.plan.patience <= progress.evaluations_without_gain:
+                progress.stopped = progress.stopped or EARLY_STOPPING
         # Written before the model: a model without these facts is not the result of a run.
         self.reporter.write_facts(progress)
         if better:

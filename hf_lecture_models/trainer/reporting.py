@@ -17,6 +17,7 @@ from transformers.utils import logging as transformers_logging
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.runs import environment
+from hf_lecture_models.trainer.plan import EARLY_STOPPING, MINUTES, Plan
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 from hf_lecture_models.trainer.tracking import finish_trackers
 
@@ -37,6 +38,11 @@ class Progress:
     interval_loss: float = 0.0
     interval_items: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+
+    def has_improved(self, metric: str) -> bool:
+        """Return whether the last evaluation gave the best value of `metric`."""
+        values = [row[name] for row in self.history if (name := f"validation_{metric}") in row]
+        return bool(values) and values[-1] == self.best_metric
 
     @property
     def items_per_second(self) -> float:
@@ -59,8 +65,7 @@ class Reporter:
     """The reports of the main process; the other processes are silent.
 
     Args:
-        steps_per_epoch: 0: not known.
-        metric: the name of the number that decides which weights are the best.
+        plan: how long the run is at most, and what ends it.
         items_name: the items that the loss is a mean over ("tokens").
         quiet: show no bar and no lines; tracker and files are written nevertheless.
     """
@@ -68,33 +73,44 @@ class Reporter:
     accelerator: Any
     folder: Path
     recipe: TrainingRecipe
-    total_steps: int
-    steps_per_epoch: int
-    metric: str
+    plan: Plan
     items_name: str
     quiet: bool
 
     def __post_init__(self) -> None:
         self.quiet = self.quiet or not self.accelerator.is_main_process
-        self.bar = ProgressBar(total=self.total_steps, shown=not self.quiet, unit="step", delay=0, desc="training")
+        self.metric = self.plan.metric or "loss"  # the name of the number that decides which weights are the best
+        total = None if self.plan.is_automatic else self.plan.total_steps
+        self.bar = ProgressBar(total=total, shown=not self.quiet, unit="step", delay=0, desc="training")
         # Asked at the beginning: the checkout may be changed while the run goes on.
         self.environment = environment() if self.accelerator.is_main_process else {}
 
     def note(self, line: str) -> None:
-        """Print a line, unless the run is quiet."""
-        if not self.quiet:
+        """Print a line, unless it is empty or the run is quiet."""
+        if line and not self.quiet:
             tqdm.write(line, file=sys.stderr)
 
     def advance(self, progress: Progress, loss: float) -> None:
         """Move the bar to the current step."""
         if not self.bar.disable:
-            speed = f"{progress.items_per_second:,.0f} {self.items_name}/s"
-            self.bar.set_postfix_str(f"loss {loss:.3f}, {speed}", refresh=False)
+            self.bar.set_postfix_str(", ".join(self._shown(progress, loss)), refresh=False)
             self.bar.update(progress.step - self.bar.n)
+
+    def _shown(self, progress: Progress, loss: float) -> Iterator[str]:
+        """Yield what the bar says beside the steps: epoch, time of a run with a limit, loss, speed, the best so far."""
+        if self.plan.steps_per_epoch:
+            yield f"epoch {progress.step / self.plan.steps_per_epoch:.2f}"
+        if self.plan.seconds is not None:
+            yield f"{tqdm.format_interval(progress.seconds)} of {tqdm.format_interval(self.plan.seconds)}"
+        yield f"loss {loss:.3f}"
+        yield f"{progress.items_per_second:,.0f} {self.items_name}/s"
+        if progress.best_metric is not None:
+            yield f"best {self.metric} {progress.best_metric:.4g}"
 
     def record(self, progress: Progress, numbers: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         """Add the finite numbers to the history as a row, send it to the tracker, and return it."""
-        epoch = round(progress.step / self.steps_per_epoch, 4) if self.steps_per_epoch else 0.0
+        per_epoch = self.plan.steps_per_epoch
+        epoch = round(progress.step / per_epoch, 4) if per_epoch else 0.0
         row: dict[str, Any] = {"step": progress.step, "epoch": epoch}
         for name, number in numbers.items():
             if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
@@ -118,7 +134,7 @@ class Reporter:
         facts["num_processes"] = self.accelerator.num_processes
         facts["sharded"] = self.accelerator.distributed_type == DistributedType.FSDP
         facts |= {"device": self.accelerator.device.type, "environment": self.environment}
-        facts["finished"] = progress.step == self.total_steps or progress.stopped == "early stopping"
+        facts["finished"] = progress.step == self.plan.total_steps or progress.stopped in (EARLY_STOPPING, MINUTES)
         # The history holds finite numbers alone, so this is JSON that every program can read.
         write_file(self.folder / "training.json", json.dumps(facts, indent=1, ensure_ascii=False))
 

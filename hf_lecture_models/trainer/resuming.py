@@ -13,6 +13,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from hf_lecture_models.trainer.batches import Batches
 from hf_lecture_models.trainer.checkpoint import latest_checkpoint, read_model, read_state, set_random_state
 from hf_lecture_models.trainer.optimization import Schedule
+from hf_lecture_models.trainer.plan import EARLY_STOPPING, MINUTES, Plan
 from hf_lecture_models.trainer.recipe import TrainingRecipe, refuse_changed_recipe
 from hf_lecture_models.trainer.reporting import Progress, Reporter
 
@@ -55,16 +56,22 @@ def read_newest(
 
 
 def go_back(
-    state: Mapping[str, Any], process_index: int, optimizer: Any, schedule: Schedule, batches: Batches
+    state: Mapping[str, Any], process_index: int, optimizer: Any, schedule: Schedule, batches: Batches, plan: Plan
 ) -> Progress:
-    """Put all but the weights back to where a checkpoint saw them; return how far the run was."""
+    """Put all but the weights back to where a checkpoint saw them; return how far the run was.
+
+    A run that a signal stopped goes on, and so does one that has more time or patience now than when it ended.
+    """
     load_optimizer_state(optimizer, state["optimizer"])
     schedule.reductions = state["reductions"]
     own = state["processes"][process_index]
     batches.load_state_dict(own["batches"])
     set_random_state(own["random"])
     progress = Progress(**state["progress"])
-    if progress.stopped.startswith("SIG"):
+    has_time = plan.seconds is None or progress.seconds < plan.seconds
+    has_patience = not 0 < plan.patience <= progress.evaluations_without_gain
+    goes_on = {MINUTES: has_time, EARLY_STOPPING: has_patience}
+    if goes_on.get(progress.stopped, True):
         progress.stopped = ""
     return progress
 

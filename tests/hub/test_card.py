@@ -69,7 +69,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[st
         task=TASK,
         recipe={"learning_rate": 0.01, "model": {"cell_type": "lstm"}, "output": Path("here"), "wide": None},
         training={"run_seconds": 12.345, "tokens": 1234567, "cpu_seconds": 1800.0, "device": "cpu"},
-        command="accelerate launch training/train_causal_lm.py training/recipes/recurrent.yaml",
+        command="hf-lecture train causal_lm recurrent",
         licence="apache-2.0",
     )
     return tmp_path, facts
@@ -119,7 +119,7 @@ def test_table_and_metadata_are_the_measured_results(saved: tuple[Path, dict[str
     assert emissions["source"].startswith(
         "estimate: CPU seconds of learning at 10 watts per busy core and 481 g CO2 per"
     )
-    assert "accelerate launch training/train_causal_lm.py" in text
+    assert "hf-lecture train causal_lm" in text
     assert "CC0" in text
     assert not re.search(r"\n{4,}|[{}]{2}|\{%", text), "the template leaves no traces"
 
@@ -242,7 +242,7 @@ def test_facts_of_a_training_run_are_those_of_the_weights_that_were_kept(saved: 
     (folder / "task.json").write_text(json.dumps(TASK | {"script": "train_causal_lm.py"}), encoding="utf-8")
     facts = facts_of(folder, model, tokenizer)
     assert facts["results"] == {"perplexity": 20.0, "tokens": 11}
-    assert facts["command"] == "accelerate launch training/train_causal_lm.py recipe.yaml"
+    assert facts["command"] == "hf-lecture train causal_lm recipe.yaml"
     assert facts["data"] == {"name": "held_out.txt"}
     assert facts["training"]["cpu_seconds"] == 1.5
     card = render_card(facts).text

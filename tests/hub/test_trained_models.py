@@ -238,7 +238,7 @@ def test_the_card_of_a_trained_folder(trained: tuple[Kind, Path]) -> None:
     assert f"| {kind.label} | {record['best_metric']:#.4g} |" in card.text
     for text in (kind.measured, f"{kind.items} read: {record['items']}", *kind.shown):
         assert text in card.text
-    assert f"accelerate launch training/{kind.script} recipe.yaml" in card.text
+    assert f"hf-lecture train {facts['task']['name']} recipe.yaml" in card.text
     for text in ("erplexity", str(folder.parent), *kind.hidden):
         assert text not in card.text
     assert card.data.tags == [*(["hf_lecture_models"] if kind.start is None else []), model.config.model_type]

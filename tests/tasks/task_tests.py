@@ -113,7 +113,7 @@ class TaskTests:
         card = write_card(tmp_path, facts)
         text = card.read_text(encoding="utf-8")
         assert f"| {facts['task']['measures'][0]['label']} |" in text
-        assert f"accelerate launch training/{self.task.script} recipe.yaml" in text
+        assert f"hf-lecture train {self.task.name} recipe.yaml" in text
         assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", text)
         monkeypatch.chdir("run")
         exec(compile(examples(card)[0], "README.md", "exec"), {})

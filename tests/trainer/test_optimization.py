@@ -32,7 +32,7 @@ def rates_of_transformers(name, steps, **options):
     ],
 )
 def test_the_rate_of_each_step(fields, expected):
-    schedule = Schedule(TrainingRecipe(**fields), len(expected))
+    schedule = Schedule(TrainingRecipe(epochs=1, **fields), len(expected))
     for step, factor in enumerate(expected):
         assert factor is None or schedule.factor(step) == pytest.approx(factor), step
     schedule.reductions += 1  # after an evaluation that is no better
@@ -50,7 +50,7 @@ def test_the_rates_beside_those_of_transformers(warmup):
         options = {"num_warmup_steps": warmup, "num_training_steps": total - 1}
         options["scheduler_specific_kwargs"] = {"min_lr_rate": lowest} if schedule == "cosine" else {}
         theirs = rates_of_transformers(name, total + 1, **options)
-        recipe = TrainingRecipe(schedule=schedule, warmup_steps=warmup, final_learning_rate=lowest)
+        recipe = TrainingRecipe(epochs=1, schedule=schedule, warmup_steps=warmup, final_learning_rate=lowest)
         ours = [Schedule(recipe, total).factor(step) for step in range(total)]
         ends = schedule in ("linear", "cosine")
         assert ours[:warmup] == pytest.approx(theirs[1 : warmup + 1])
@@ -62,7 +62,7 @@ def test_the_rates_beside_those_of_transformers(warmup):
 def test_groups_keep_the_ratio_of_their_rates():
     first, second = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
     optimizer = torch.optim.SGD([{"params": [first], "lr": 1.0}, {"params": [second], "lr": 0.1}])
-    schedule = Schedule(TrainingRecipe(schedule="linear"), 3)
+    schedule = Schedule(TrainingRecipe(epochs=1, schedule="linear"), 3)
     for step in range(3):
         schedule.apply(optimizer, step)
         rates = [group["lr"] for group in optimizer.param_groups]

@@ -65,7 +65,7 @@ class Script:
 def printed_commands(task: Task[Any]) -> list[list[str]]:
     """The commands in the script's docstring that train without a recipe, without `python` and the script's path."""
     text = (TRAINING / task.script).read_text(encoding="utf-8").replace("\\\\\n", " ")
-    return [command.split() for command in re.findall(rf"^    python training/{task.script} (--.*)$", text, re.M)]
+    return [command.split() for command in re.findall(rf"^    hf-lecture train {task.name} (--.*)$", text, re.M)]
 
 
 def write_lines(path: str, rows: list[dict[str, Any]]) -> None:

@@ -188,7 +188,7 @@ def test_the_card_says_what_was_measured(script: Script) -> None:
     assert card.data.pipeline_tag == "multiple-choice"
     assert [result.metric_type for result in card.data.eval_results] == ["accuracy"]
     assert "Measured on 10 examples; guessing is right for 45.0 %.\n" in card.text
-    assert "accelerate launch training/finetune_multiple_choice.py recipe.yaml" in card.text
+    assert "hf-lecture train multiple_choice recipe.yaml" in card.text
     (example,) = re.findall(r"```python\n(.*?)```", card.text, flags=re.DOTALL)
     exec(compile(example.replace('"."', '"OUT"'), "README.md", "exec"), {})
     assert measure_file("rows.jsonl", model, tokenizer, facts)["results"] == facts["results"]

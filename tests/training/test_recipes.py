@@ -38,9 +38,9 @@ def comment(path: Path) -> str:
 
 def script_of(path: Path) -> str:
     """The script in the command of the comment."""
-    command = re.search(rf"python training/(\w+\.py) training/recipes/{path.name}", comment(path))
-    assert command, f"no command `python training/SCRIPT.py training/recipes/{path.name}` in its comment"
-    return command[1]
+    command = re.search(rf"hf-lecture train (\w+) {path.stem}\b", comment(path))
+    assert command, f"no command `hf-lecture train TASK {path.stem}` in its comment"
+    return tasks_by_name[command[1]].script if command[1] in tasks_by_name else f"{command[1]}.py"
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
@@ -53,9 +53,9 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
         model = {"model_type": "lecture_bert"}
     elif start := load_recipe(path, recipe_class=TASKS[script].recipe_class).from_pretrained:
         # A model that the comment says how to make, by another recipe.
-        made = re.search(rf"recipes/(\w+\.yaml) .*--output_dir {start} ", comment(path))
+        made = re.search(rf"hf-lecture train \w+ (\w+) .*--output_dir {start} ", comment(path))
         assert made, f"no command in its comment makes the folder {start}"
-        other = path.with_name(made[1])
+        other = path.with_name(f"{made[1]}.yaml")
         model = load_recipe(other, recipe_class=TASKS[script_of(other)].recipe_class).model
     else:
         recipe = load_recipe(path, recipe_class=TASKS[script].recipe_class)
@@ -122,5 +122,5 @@ def test_a_tiny_recipe_gives_the_promised_number(path: Path, tmp_path: Path) -> 
     assert f"\n# {recipe.name}\n" in card.text
     printed = [float(cell.replace(",", "")) for cell in re.findall(r"(?m)^\| .* \| (-?[\d,.]+) \|$", card.text)]
     assert pytest.approx(result.best_metric, rel=1e-3) in printed
-    assert f"python training/{task.script} training/recipes/{path.name}" in card.text
+    assert f"hf-lecture train {path.stem}" in card.text
     assert not re.search(r"\n{4,}|[{}]{2}|\{%", card.text), "the template leaves no traces"

@@ -32,7 +32,6 @@ from hf_lecture_models.tasks.images.rows import (
     is_image,
     read_images,
     where,
-    with_validation_share,
 )
 
 TEMPLATED = "templated"
@@ -138,7 +137,7 @@ def read_captions(recipe: CaptionsRecipe, part: str) -> Rows | None:
         return read_images(recipe, part, labels=False)
     if recipe.captions == TEMPLATED:
         return _templated(read_images(recipe, part), recipe)
-    rows = with_validation_share(recipe, part, lambda part: _read_part(recipe, part))
+    rows = _read_part(recipe, part)
     if rows is None:
         return None
     rows.columns["text"] = rows.plain_texts("text")
@@ -156,7 +155,7 @@ def _templated(rows: Rows | None, recipe: CaptionsRecipe) -> Rows | None:
     for index, (image, label) in enumerate(zip(rows.columns["image"], rows.columns["label"], strict=True)):
         pixels = np.asarray(open_image(image, where(rows, index)).convert("L"))
         texts.append(write_caption(slots_of(pixels, recipe.label_names.get(str(label), str(label)), (low, high))))
-    return Rows({"image": rows.columns["image"], "text": texts}, rows.sources)
+    return rows.with_columns({"image": rows.columns["image"], "text": texts})
 
 
 def _read_part(recipe: CaptionsRecipe, part: str) -> Rows | None:

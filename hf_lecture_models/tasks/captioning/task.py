@@ -12,6 +12,7 @@ from transformers import AutoModel, AutoModelForImageTextToText, AutoProcessor
 
 from hf_lecture_models.base.image_texts import ImageTextProcessor
 from hf_lecture_models.base.limits import check_tokenizer, with_input_limit
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.locations import check_location
@@ -29,13 +30,14 @@ from hf_lecture_models.tasks.captioning.describe import (
 from hf_lecture_models.tasks.captioning.rows import TEMPLATED, CaptionForm, CaptionsRecipe, read_captions, read_slots
 from hf_lecture_models.tasks.core.encoder_decoder import new_tokenizer, special_fields
 from hf_lecture_models.tasks.core.factories import SMALL_CAPTIONER, load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.images.pixels import Normalization
 from hf_lecture_models.tasks.images.processors import IMAGE_LINES, image_processor_for, pixels_for
-from hf_lecture_models.tasks.images.rows import fingerprint_images, where
+from hf_lecture_models.tasks.images.rows import fingerprint_images, hold_out_images, image_checksums, where
 from hf_lecture_models.tasks.translation.alignment import words_of
 from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf
 from hf_lecture_models.trainer.batches import Batches
@@ -61,7 +63,6 @@ class ImageCaptioningRecipe(CaptioningSettings, TaskRecipe, CaptionsRecipe):
     encoder_from_pretrained: str = setting(
         "", "folder or Hub name of our Vision Transformer, whose weights the encoder of a new model starts with"
     )
-    epochs: float = setting(10.0, "passes over the training data", least=0)
     batch_size: int = setting(32, "images per optimizer step", least=1)
     tokenizer: dict[str, Any] = setting({"type": "word"}, "type of the captions' tokenizer; options of its train()")
     model: dict[str, Any] = setting(
@@ -112,6 +113,14 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
     def read(self, recipe: ImageCaptioningRecipe, part: str) -> Rows | None:
         """Read the images and captions of the part."""
         return read_captions(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: ImageCaptioningRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split images into those to train on and those to validate on; log how many."""
+        return hold_out_images(data, recipe, self.split_keys(recipe, data))
+
+    def split_keys(self, recipe: ImageCaptioningRecipe, data: Rows) -> SplitKeys:
+        """Keep all captions of an image on one side."""
+        return keys_of_rows(data, {"image": image_checksums(data)})
 
     def processor(self, recipe: ImageCaptioningRecipe, data: Rows) -> Any:
         """Return the processor of images and captions."""

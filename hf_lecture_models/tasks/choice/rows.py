@@ -67,7 +67,7 @@ def read_choices(form: ChoiceForm, recipe: DataRecipe, part: str) -> Rows | None
             columns[name].append(value)
     if part == "predict":
         del columns["label"]
-    return Rows(columns, rows.sources)
+    return rows.with_columns(columns)
 
 
 def check_choices(choices: Any) -> None:

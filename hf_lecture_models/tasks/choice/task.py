@@ -19,13 +19,16 @@ from transformers import AutoModelForMultipleChoice
 
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.choice.baseline import MostFrequentPlace
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import make_head
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
@@ -99,6 +102,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     line_form = ChoiceLines(
         'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
     )
+    baseline = MostFrequentPlace()
 
     def measures(self, settings: ChoiceSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
@@ -107,6 +111,12 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     def read(self, recipe: MultipleChoiceRecipe, part: str) -> Rows | None:
         """The rows of the part."""
         return read_choices(recipe.form, recipe, part)
+
+    def split_keys(self, recipe: MultipleChoiceRecipe, data: Rows) -> SplitKeys:
+        """Keep rows of the same context on one side, or those of the same choices where there is no context."""
+        contexts, choices = data.columns["context"], data.columns["choices"]
+        equal = [context.strip() or own for context, own in zip(contexts, choices, strict=True)]
+        return keys_of_rows(data, {"context": equal}, data.columns["label"], "label")
 
     def processor(self, recipe: MultipleChoiceRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""
@@ -148,11 +158,16 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             scores |= zip(rows, predict_by_length(model, inputs, predict_batch, size, longest), strict=True)
         return [scores[row] for row in range(len(encoded.inputs))]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ChoiceSettings) -> list[int]:
+        """Return the number of each row's best choice."""
+        return [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[int], settings: ChoiceSettings
+    ) -> dict[str, Any]:
         """Return the accuracy, that of guessing (`chance`), and the number of examples."""
-        predictions = [int(scores.argmax()) for scores in self.predict(model, processor, encoded)]
         chance = float(np.mean([1 / len(choices) for choices in encoded.inputs]))
-        accuracy = compute("accuracy", predictions, encoded.labels)
+        accuracy = compute("accuracy", answers, encoded.labels)
         return {"accuracy": accuracy, "chance": chance, "examples": len(encoded.inputs)}
 
     def predictions(

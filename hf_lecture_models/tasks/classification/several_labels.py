@@ -6,7 +6,7 @@ validation data. A recipe's `thresholds` replace them; without either they are 0
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -16,6 +16,8 @@ from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.classification.labels import ids_by_name
 from hf_lecture_models.tasks.core.factories import log_once
 from hf_lecture_models.tasks.core.labels import classes_of, log_found_classes, names_of_labels
+from hf_lecture_models.tasks.metrics import sums
+from hf_lecture_models.tasks.metrics.sums import Sums
 
 USUAL_THRESHOLD = 0.5
 NO_CLASS = "-"
@@ -44,7 +46,7 @@ def join_columns(data: Rows, names: Sequence[str]) -> Rows:
             if truth:
                 labels[index].append(name)
     columns = {name: values for name, values in data.columns.items() if name not in names}
-    return Rows(columns | {"label": labels}, data.sources, data.lines)
+    return data.with_columns(columns | {"label": labels})
 
 
 def read_label_lists(data: Rows) -> list[list[str]]:
@@ -193,67 +195,70 @@ def named_classes(row: np.ndarray, names: Sequence[str]) -> str:
     return ",".join(name for name, own in zip(names, row, strict=True) if own) or NO_CLASS
 
 
-def measures_of_sets(predicted: np.ndarray, truths: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
-    """Return `micro_f1`, `macro_f1`, `exact_match`, and `classes`, the figures of each class by its name.
+class ClassSets(NamedTuple):
+    """The classes that rows are said to have.
 
-    micro-F1 counts all classes together, and macro-F1 is the mean of each class's F1. An exact match is a row with
-    exactly the right classes.
+    Attributes:
+        chosen: (rows, classes), True where a row is said to have a class.
+        thresholds: (classes,), by which they were chosen; None: they were not chosen by probabilities.
+        best: (classes,), the thresholds with the best F1 on these rows.
+    """
+
+    chosen: np.ndarray
+    thresholds: np.ndarray | None = None
+    best: np.ndarray | None = None
+
+
+def sets_of_scores(scores: Tensor, truths: Any, thresholds: np.ndarray | None) -> ClassSets:
+    """Return the classes of rows by their probabilities.
+
+    Args:
+        scores: (rows, classes), probabilities.
+        truths: (rows, classes), 1 where a row has a class.
+        thresholds: (classes,); None: those with the best F1 on these rows.
+    """
+    best = best_thresholds(scores.double().numpy(), np.asarray(truths).reshape(scores.shape))
+    used = best if thresholds is None else thresholds
+    return ClassSets(chosen_classes(scores, used), used, best)
+
+
+def measures_of_sets(sets: ClassSets, truths: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return `micro_f1`, `macro_f1`, `exact_match`, `examples`, and `classes`, the figures of each class by its name.
 
     Of hits, predicted and true rows, precision = hits / predicted, recall = hits / true and F1 = 2 hits / (predicted +
-    true). A figure that would divide by 0 is 0.
+    true). A figure that would divide by 0 is 0. micro-F1 counts all classes together, and macro-F1 is the mean of each
+    class's F1. An exact match is a row with exactly the right classes. The thresholds with the best F1, if they were
+    used, are among the measures as numbers too, which the history of a run keeps.
 
-    >>> found = measures_of_sets(np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]]), ["a", "b"])
+    >>> found = measures_of_sets(ClassSets(np.array([[True, False], [True, True]])), [[1, 0], [0, 1]], ["a", "b"])
     >>> round(found["micro_f1"], 4), round(found["macro_f1"], 4), found["exact_match"], found["classes"]["a"]["recall"]
     (0.8, 0.8333, 0.5, 1.0)
 
     Args:
-        predicted, truths: (rows, classes), 1 or True where a row has the class.
+        truths: (rows, classes), 1 where a row has a class.
     """
-    predicted, truths = predicted.astype(bool), truths.astype(bool)
-    hits, given, there = (predicted & truths).sum(0), predicted.sum(0), truths.sum(0)
+    right = np.asarray(truths, dtype=bool).reshape(sets.chosen.shape)
+    hits, given, there = (sets.chosen & right).sum(0), sets.chosen.sum(0), right.sum(0)
     f1 = _ratio(2 * hits, given + there)
-    figures = {"precision": _ratio(hits, given), "recall": _ratio(hits, there), "f1": f1}
-    classes = {
-        name: {key: float(values[index]) for key, values in figures.items()} | {"examples": int(there[index])}
-        for index, name in enumerate(names)
-    }
+    columns = {"precision": _ratio(hits, given), "recall": _ratio(hits, there), "f1": f1, "examples": there}
+    if sets.thresholds is not None and sets.best is not None:
+        columns |= {"threshold": sets.thresholds, "best_threshold": sets.best}
+    classes = {name: {key: own[index].item() for key, own in columns.items()} for index, name in enumerate(names)}
+    found = (
+        zip(names, sets.best.tolist(), strict=True) if sets.best is not None and sets.best is sets.thresholds else ()
+    )
     return {
         "micro_f1": float(_ratio(2 * hits.sum(), given.sum() + there.sum())),
         "macro_f1": float(f1.mean()),
-        "exact_match": float((predicted == truths).all(1).mean()),
+        "exact_match": float((sets.chosen == right).all(1).mean()),
+        "examples": len(right),
+        **{f"{_FOUND}{name}": threshold for name, threshold in found},
         "classes": classes,
     }
 
 
 def _ratio(above: Any, below: Any) -> Any:
     return above / np.maximum(below, 1)  # 0 / 0 is 0
-
-
-def measure_scores(
-    scores: Tensor, truths: Sequence[Sequence[float]], names: Sequence[str], thresholds: np.ndarray | None
-) -> dict[str, Any]:
-    """Return `measures_of_sets`, `examples`, and the `threshold` of each class and its best one on these rows.
-
-    If the best ones are used, they are among the measures as numbers too, which the history of a run keeps.
-
-    Args:
-        scores: (rows, classes), probabilities.
-        truths: 1.0 and 0.0 for each row and class.
-        thresholds: (classes,); None: those with the best F1.
-    """
-    right = np.asarray(truths, dtype=bool).reshape(scores.shape)
-    best = best_thresholds(scores.double().numpy(), right)
-    used = best if thresholds is None else thresholds
-    measured = measures_of_sets(chosen_classes(scores, used), right, names)
-    classes = measured.pop("classes")
-    for own, threshold, best_one in zip(classes.values(), used.tolist(), best.tolist(), strict=True):
-        own |= {"threshold": threshold, "best_threshold": best_one}
-    found = (
-        {}
-        if thresholds is not None
-        else {f"{_FOUND}{name}": one for name, one in zip(names, best.tolist(), strict=True)}
-    )
-    return {**measured, "examples": len(right), **found, "classes": classes}
 
 
 def found_thresholds(measures: Mapping[str, Any]) -> dict[str, float]:
@@ -265,3 +270,38 @@ def found_thresholds(measures: Mapping[str, Any]) -> dict[str, float]:
     kept = {key.removeprefix(_FOUND): value for key, value in measures.items() if key.startswith(_FOUND)}
     classes = measures.get("classes") or {}
     return kept or {name: own["best_threshold"] for name, own in classes.items() if "best_threshold" in own}
+
+
+def sums_of_sets(sets: ClassSets, truths: Any) -> dict[str, Sums]:
+    """Return micro-F1, macro-F1 and the share of exact matches as sums over rows; of very many classes no macro-F1.
+
+    Args:
+        truths: (rows, classes), 1 where a row has a class.
+    """
+    right = np.asarray(truths, dtype=bool).reshape(sets.chosen.shape)
+    hits, marked = sets.chosen & right, sets.chosen.astype(float) + right
+    found = {
+        "micro_f1": sums.ratio(2 * hits.sum(1), marked.sum(1)),
+        "exact_match": sums.ratio((sets.chosen == right).all(1), np.ones(len(right))),
+    }
+    if right.shape[1] <= sums.MOST_CLASSES:
+
+        def mean_f1(totals: np.ndarray) -> np.ndarray:
+            above, below = np.split(totals, 2, axis=-1)
+            return sums.divide(above, below).mean(-1)
+
+        found["macro_f1"] = Sums(np.concatenate([2.0 * hits, marked], axis=1), mean_f1)
+    return found
+
+
+def only_set(sets: ClassSets, truths: Any, names: Sequence[str]) -> str:
+    """Return the only set of classes that rows are said to have, though they have others; else "".
+
+    >>> only_set(ClassSets(np.array([[True, False]] * 2)), [[1, 0], [0, 1]], ["a", "b"])
+    'the class a'
+    """
+    chosen, right = sets.chosen, np.asarray(truths, dtype=bool).reshape(sets.chosen.shape)
+    if not len(right) or (chosen != chosen[:1]).any() or (right == right[:1]).all():
+        return ""
+    (first, *_), count = chosen, int(chosen[:1].sum())
+    return f"the class{'' if count == 1 else 'es'} {named_classes(first, names)}" if count else "no class"

@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,14 @@ from transformers import AutoModelForSequenceClassification
 
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import Benchmark, Benchmarked, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys, in_tenths
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLABELLED, Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import best_validation, is_main_process
+from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
 from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL, kind_of_labels
 from hf_lecture_models.tasks.classification.labels import (
@@ -30,6 +33,7 @@ from hf_lecture_models.tasks.classification.labels import (
     read_labels,
 )
 from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_accuracy, sets_of_mnli
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
 from hf_lecture_models.tasks.classification.several_labels import (
     best_sets,
@@ -38,8 +42,9 @@ from hf_lecture_models.tasks.classification.several_labels import (
     found_thresholds,
     join_columns,
     label_matrix,
-    measure_scores,
+    measures_of_sets,
     named_classes,
+    sets_of_scores,
     several_class_names,
 )
 from hf_lecture_models.tasks.classification.weights import (
@@ -49,8 +54,10 @@ from hf_lecture_models.tasks.classification.weights import (
     weighted_loss,
     weighted_set_loss,
 )
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import joined_columns, keys_of_classes, keys_of_rows
 from hf_lecture_models.tasks.core.inputs import Example, count_cut, encode_inputs, model_inputs
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
@@ -91,9 +98,6 @@ _MEASURES_OF_KINDS = {
     REGRESSION: ("pearson",),
     None: ("accuracy", "micro_f1", "macro_f1", "exact_match", "pearson"),
 }
-_MISMATCHED = "mismatched"
-# The diagnostic rows of GLUE have these names in its own files and on the Hub.
-_DIAGNOSTIC = ("ax.", "diagnostic", "split ax/")
 _HIGHEST_SCORE = 5.0
 
 
@@ -102,6 +106,7 @@ class ClassificationSettings(Settings, Benchmarked):
     """The settings of a classifier."""
 
     saved = ("max_length",)
+    finds_thresholds = False  # whether a measurement uses the thresholds that are best on its own rows
 
     problem_type: str | None = setting(
         None,
@@ -256,6 +261,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
     settings_class = ClassificationSettings
     line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
+    baseline = MostFrequentClass()
 
     def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
         """Return the benchmark's measures, official ones first; for other data those of their `problem_type`.
@@ -291,6 +297,19 @@ class TextClassification(Task[TextClassificationRecipe]):
         if rows is not None and part == "train" and recipe.pseudo_labels:
             return with_pseudo_labels(self, rows, recipe)
         return rows
+
+    def split_keys(self, recipe: TextClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep equal texts on one side, and the share of each class, or of each tenth of the numbers, on both.
+
+        Rows with a teacher's labels are never held out.
+        """
+        names = [name for name in ("text", "text_pair") if name in data.columns]
+        equal = {"pair of texts" if len(names) > 1 else "text": joined_columns(data, names)}
+        if recipe.problem_type == REGRESSION:
+            numbers = [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
+            return keys_of_rows(data, equal, in_tenths(numbers), "tenth of the labels")
+        own = sum(length for name, length in data.sources if name not in recipe.unlabelled_files)
+        return keys_of_classes(data, equal, recipe.label_names, to_train=range(own, len(data)))
 
     def processor(self, recipe: TextClassificationRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""
@@ -363,49 +382,54 @@ class TextClassification(Task[TextClassificationRecipe]):
                 store_settings(result.folder, found)
         return result
 
-    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> "Evaluation":
+    def evaluation(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        recipe: TextClassificationRecipe,
+        beside: LearnedBaseline | None = None,
+    ) -> "Evaluation":
         """Encode data once for a run; each of its measurements finds the thresholds of several classes anew."""
-        recipe = recipe.for_model(model.config)
-        found = super().evaluation(model, processor, data, recipe)
-        if recipe.problem_type != MULTI_LABEL or recipe.thresholds:
-            return found
-        measure: Any = found.measure
-        return replace(found, measure=partial(measure, finds_thresholds=True))
+        recipe = copy(recipe.for_model(model.config))
+        recipe.finds_thresholds = recipe.problem_type == MULTI_LABEL and not recipe.thresholds
+        return super().evaluation(model, processor, data, recipe, beside)
 
-    def evaluate(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> dict[str, Any]:
+    def evaluate(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        settings: ClassificationSettings,
+        beside: LearnedBaseline | None = None,
+    ) -> dict[str, Any]:
         """Encode data, and measure a model on them; log how a model's unnamed classes are matched."""
         settings = settings.for_model(model.config)
         if settings.problem_type == SINGLE_LABEL:
             names = names_of_labels(settings.label_names, settings.label_names)
             log_default_names(model.config, model.config.name_or_path or "the model", names)
-        return super().evaluate(model, processor, data, settings)
+        return super().evaluate(model, processor, data, settings, beside)
 
-    def measure(
-        self,
-        model: Any,
-        processor: Any,
-        encoded: Encoded,
-        settings: ClassificationSettings,
-        finds_thresholds: bool = False,
-    ) -> dict[str, Any]:
-        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each.
-
-        Args:
-            finds_thresholds: of several classes a text, use the thresholds with the best F1 on these rows.
-        """
-        logits, names, settings = (
-            self.predict(model, processor, encoded),
-            classes_of(model.config),
-            settings.for_model(model.config),
-        )
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ClassificationSettings) -> Any:
+        """Return the id of each row's most probable class, or its number, or the `ClassSets` of all rows."""
+        logits, settings = self.predict(model, processor, encoded), settings.for_model(model.config)
         if settings.problem_type == MULTI_LABEL:
-            thresholds = None if finds_thresholds else class_thresholds(model.config, settings.thresholds)
-            return measure_scores(logits.sigmoid(), encoded.labels, names, thresholds)
-        predictions = (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
-        measured = self.scores(model.config, predictions, encoded.labels, encoded.data, settings)
+            given = None if settings.finds_thresholds else class_thresholds(model.config, settings.thresholds)
+            return sets_of_scores(logits.sigmoid(), encoded.labels, given)
+        return (logits[:, 0] if settings.problem_type == REGRESSION else logits.argmax(1)).tolist()
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Any, settings: ClassificationSettings
+    ) -> dict[str, Any]:
+        """Return the measures, the number of examples and, for classes, the precision, recall and F1 of each."""
+        settings = settings.for_model(model.config)
+        if settings.problem_type == MULTI_LABEL:
+            return measures_of_sets(answers, encoded.labels, classes_of(model.config))
+        measured = self.scores(model.config, answers, encoded.labels, encoded.data, settings)
         measured["examples"] = len(encoded.inputs)
         if settings.problem_type == SINGLE_LABEL:
-            measured["classes"] = measures_by_class(predictions, encoded.labels, names)["classes"]
+            by_class = measures_by_class(answers, encoded.labels, classes_of(model.config))
+            measured["classes"] = by_class["classes"]
         return measured
 
     def scores(
@@ -557,7 +581,7 @@ def _official_scores(
     settings: ClassificationSettings, config: Any, predictions: Sequence[float], labels: Sequence[float], data: Rows
 ) -> dict[str, float]:
     assert settings.official is not None
-    if f"accuracy_{_MISMATCHED}" in settings.official.measures:
+    if f"accuracy_{MISMATCHED}" in settings.official.measures:
         return _scores_by_set(predictions, labels, data)
     scores = {}
     for key in settings.official.measures:
@@ -571,34 +595,17 @@ def _official_scores(
 
 def _scores_by_set(predictions: Sequence[float], labels: Sequence[float], data: Rows) -> dict[str, float]:
     """Return the accuracy of each of MNLI's sets, or that of all rows unless both are there."""
-    matched, mismatched = (_sets_of_mnli(data)[name] for name in ("MNLI-m", "MNLI-mm"))
-    parts: dict[str, Sequence[int]] = {"accuracy": range(len(data))}
-    if matched and mismatched:
-        parts = {"accuracy": matched, f"accuracy_{_MISMATCHED}": mismatched}
     return {
         key: compute("accuracy", [predictions[row] for row in rows], [labels[row] for row in rows])
-        for key, rows in parts.items()
+        for key, rows in parts_of_accuracy(data).items()
     }
-
-
-def _sets_of_mnli(data: Rows) -> dict[str, list[int]]:
-    """Return the rows of MNLI's two sets and of GLUE's diagnostic one, by the names of their files or splits."""
-    sets: dict[str, list[int]] = {"MNLI-m": [], "MNLI-mm": [], "AX": []}
-    first = 0
-    for source, length in data.sources:
-        name = source if source.startswith("split ") else Path(source).name
-        is_diagnostic = name.lower().startswith(_DIAGNOSTIC)
-        chosen = "AX" if is_diagnostic else "MNLI-mm" if _MISMATCHED in name else "MNLI-m"
-        sets[chosen].extend(range(first, first + length))
-        first += length
-    return sets
 
 
 def _prediction_files(data: Rows, benchmark: Benchmark | None) -> dict[str, list[int]]:
     """Return the files of predictions with the rows of each: one file, but for MNLI one of each set."""
     if benchmark is None or benchmark.file != "MNLI":
         return {f"{'predictions' if benchmark is None else benchmark.file}.tsv": list(range(len(data)))}
-    return {f"{name}.tsv": rows for name, rows in _sets_of_mnli(data).items() if rows}
+    return {f"{name}.tsv": rows for name, rows in sets_of_mnli(data).items() if rows}
 
 
 def _written(config: Any, logits: Tensor, settings: ClassificationSettings) -> list[str]:

@@ -13,11 +13,13 @@ from typing import Any, ClassVar
 
 from hf_lecture_models.base.limits import longest_input
 from hf_lecture_models.data.benchmarks import BENCHMARKS
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.task import Encoded, Measure
 from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe, TranslationSettings
 from hf_lecture_models.tasks.translation.translate import target_tokenizer_of
@@ -97,7 +99,12 @@ class TextToText(Translation):
         if "label" in rows.columns:
             names = classification.label_names
             columns["target"] = [names.get(str(label), str(label)) for label in rows.columns["label"]]
-        return Rows(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns}, rows.sources)
+        return rows.with_columns(columns | {name: rows.columns[name] for name in ("index",) if name in rows.columns})
+
+    def split_keys(self, recipe: TextToTextRecipe, data: Rows) -> SplitKeys:  # type: ignore[override]
+        """Keep equal texts on one side, and the share of each class on both."""
+        labels = data.columns["target"]
+        return keys_of_rows(data, {"text": data.columns["source"]}, labels, "label", [[label] for label in labels])
 
     def model(self, recipe: TextToTextRecipe, processor: Any, data: Rows) -> Any:  # type: ignore[override]
         """Return the encoder-decoder, which writes no more tokens than the longest class has.

@@ -10,6 +10,8 @@ from hf_lecture_models.tasks.core.frozen import frozen_backbone
 from hf_lecture_models.tasks.core.task import TaskRecipe
 from hf_lecture_models.trainer.batches import Batches
 
+_RATE_OF_HEAD = 1e-3  # of a new head on features that do not change
+
 
 @dataclass(kw_only=True)
 class HeadRecipe(TaskRecipe):
@@ -30,6 +32,14 @@ class HeadRecipe(TaskRecipe):
         self.model = self.model if changes is None else changes
         if self.freeze_backbone and not self.from_pretrained:
             raise ValueError("recipe: freeze_backbone needs from_pretrained: a new backbone has learned nothing")
+
+    def usual_epochs(self) -> float | None:
+        """Return 3 epochs for all weights of a checkpoint; None, until it stops improving, for the head alone."""
+        return None if self.freeze_backbone else super().usual_epochs()
+
+    def usual_learning_rate(self) -> float:
+        """Return the learning rate of new weights for the head alone, else that of all weights."""
+        return _RATE_OF_HEAD if self.freeze_backbone else super().usual_learning_rate()
 
     def _changes_of_checkpoint(self) -> dict[str, Any] | None:
         """Return the fields of `model` that differ from the recipe's default; None if it is a model of another type."""

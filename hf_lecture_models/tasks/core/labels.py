@@ -91,6 +91,13 @@ def has_default_names(config: Any) -> bool:
     return list(config.id2label.values()) == list(map("LABEL_{}".format, config.id2label))
 
 
+def ids_of_tags(config: Any) -> dict[str, int]:
+    """Return the ids of a model's tags by name, and by number if they have no names of their own."""
+    names = classes_of(config)
+    numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
+    return numbers | {name: index for index, name in enumerate(names)}
+
+
 def make_head(auto_class: Any, recipe: Any, processor: Any, fields: Mapping[str, Any]) -> Any:
     """Return the recipe's model with a head: a new one, or a checkpoint, whose new weights are logged.
 

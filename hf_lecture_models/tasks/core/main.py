@@ -19,12 +19,14 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
+from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
 from hf_lecture_models.tasks.core.command_line import (
     EXAMPLE_OPTIONS,
     EXAMPLE_SWITCHES,
     load_with_example_options,
     print_help,
 )
+from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -126,8 +128,7 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
     """
     if recipe.seeds:
         raise ValueError("the recipe has several seeds, which are several runs: train_seeds makes them")
-    data, validation_data = task.read(recipe, "train"), task.read(recipe, "validation")
-    test_data, unlabelled = task.read(recipe, "test"), task.read(recipe, "predict")
+    data, validation_data, test_data, unlabelled, held_out = read_parts(task, recipe)
     processor = task.processor(recipe, data)
     model = task.model(recipe, processor, data)
     if recipe.model == default_of(type(recipe).__dataclass_fields__["model"]):
@@ -139,8 +140,13 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         task.evaluation(model, processor, test_data, recipe)
     if unlabelled is not None:
         _check_predict_data(task, model, processor, unlabelled, recipe)
-    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume))
-    if (test_data is None and unlabelled is None) or outcome.signal or not is_main_process():
+    extra = () if held_out is None else (held_out,)
+    outcome = Outcome(task.train(model, processor, data, validation_data, recipe, resume=resume, save_with=extra))
+    if outcome.signal or not is_main_process():
+        return outcome
+    if validation_data is not None:
+        _log_baseline(task, recipe, "validation", comparison_of(outcome.training.folder, "validation"))
+    if test_data is None and unlabelled is None:
         return outcome
     return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
 
@@ -160,9 +166,10 @@ def _test_and_predict(
     model = type(trained).from_pretrained(folder).to(trained.device)
     recipe = replace(recipe, **recipe.fields_of(read_task_file(folder).get("settings") or {}))
     if test_data is not None:
-        measured = task.evaluate(model, processor, test_data, recipe)
+        measured, beside = evaluate_beside(task, model, processor, test_data, recipe, folder, "test")
         for keep in AFTER_TEST:
             keep(folder, model, processor, measured)
+        _log_baseline(task, recipe, "test", beside)
         outcome = outcome._replace(test_results=measured)
     if unlabelled is not None:
         predictions = folder / PREDICTIONS
@@ -170,6 +177,14 @@ def _test_and_predict(
         written = task.write_predictions(model, processor, unlabelled, recipe, predictions)
         outcome = outcome._replace(predictions=written)
     return outcome
+
+
+def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
+    """Log the first measure beside the baseline's, with the difference and the warnings."""
+    if beside is not None:
+        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
+        for line in beside.lines(part, measure):
+            log_once(line)
 
 
 def train_seeds(task: Task[Any], recipe: Any, resume: bool = False) -> list[Outcome]:
@@ -241,12 +256,12 @@ def closing_line(task: Task[Any], outcome: Outcome) -> str:
     result = outcome.training
     if outcome.signal:
         return f"stopped by {result.stopped} at step {result.step}; the same command with --resume continues"
-    early = ", stopped early (early_stopping_patience)" if result.stopped else ""
+    ending = f" ({result.ending})" if result.ending else ""
     best = "" if result.best_metric is None else f", best validation {result.metric_name} {result.best_metric:.4g}"
     test = "" if outcome.test_results is None else ", test {} {:.4g}".format(*next(iter(outcome.test_results.items())))
     speed = f"{result.items_per_second:,.0f} {task.items}/s"
     written = "" if outcome.predictions is None else f", predictions in {outcome.predictions}"
-    return f"{result.step} steps{early}, {speed}{best}{test}: {result.folder}{written}"
+    return f"{result.step} steps{ending}, {speed}{best}{test}: {result.folder}{written}"
 
 
 def _note_default(model: Any) -> None:

@@ -3,7 +3,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hf_lecture_models.base.limits import with_input_limit
 from hf_lecture_models.data.fingerprint import fingerprint_data
-from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
+from hf_lecture_models.data.recipe import SplitRecipe
+from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
+from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.sampled import sampled_batches
 from hf_lecture_models.tasks.core.settings import Settings, TaskFile
@@ -26,6 +30,9 @@ from hf_lecture_models.trainer.recipe import TrainingRecipe
 if TYPE_CHECKING:
     # The loop needs accelerate; to know a task and to measure its models, the base install is enough.
     from hf_lecture_models.trainer.loop import Evaluation, TrainingResult
+
+
+_EPOCHS_OF_FINE_TUNING, _RATE_OF_FINE_TUNING = 3.0, 5e-5
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Encoded:
 
 
 @dataclass(kw_only=True)
-class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
+class TaskRecipe(Settings, TrainingRecipe, SplitRecipe):
     """A recipe of training, data, tokenizer and model; the recipes of tasks add their own fields."""
 
     output_dir: str = setting("output", "folder of the trained model, its checkpoints and its history", free=True)
@@ -94,6 +101,14 @@ class TaskRecipe(Settings, TrainingRecipe, DataRecipe):
             raise ValueError("recipe: from_pretrained brings its own word vectors; leave word_vectors out")
         if self.from_pretrained:
             self._leave_to_checkpoint()
+
+    def usual_epochs(self) -> float | None:
+        """Return 3 epochs for the weights of a checkpoint; None for a new model: until it stops improving."""
+        return _EPOCHS_OF_FINE_TUNING if self.from_pretrained else None
+
+    def usual_learning_rate(self) -> float:
+        """Return 5e-5 for the weights of a checkpoint, or the rate of the class for a new model."""
+        return _RATE_OF_FINE_TUNING if self.from_pretrained else self.new_learning_rate
 
     def while_training(self, model: Any, batches: Batches) -> AbstractContextManager[None]:
         """Return a context for the training; a recipe of a head may keep the rest of the model as it is."""
@@ -131,6 +146,7 @@ class Task(ABC, Generic[RecipeType]):
         recipe_class: the class of its recipes.
         settings_class: the class of its settings, from which that of its recipes inherits.
         line_form: the form of lines that `hf-lecture predict` reads; None: its models predict nothing for a line.
+        baseline: the trivial answers that stand beside each measure; None: there are none.
     """
 
     name: ClassVar[str]
@@ -141,6 +157,7 @@ class Task(ABC, Generic[RecipeType]):
     recipe_class: ClassVar[type[TaskRecipe]]
     settings_class: ClassVar[type[Settings]] = Settings
     line_form: ClassVar[LineForm | None] = None
+    baseline: ClassVar[Baseline | None] = None
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model is one of this task."""
@@ -159,6 +176,23 @@ class Task(ABC, Generic[RecipeType]):
             ValueError: the data cannot be used.
             OSError: the data cannot be read.
         """
+
+    def hold_out(self, data: Any, recipe: RecipeType) -> tuple[Any, Any, HeldOut | None]:
+        """Split training data into those to train on and those to validate on; log how many they are.
+
+        Returns:
+            The data to train on, and those to validate on with their numbers; None for both if none are held out.
+
+        Raises:
+            ValueError: the recipe names a share that leaves no row to train on or to validate on.
+        """
+        return (
+            hold_out_rows(data, recipe, self.split_keys(recipe, data)) if isinstance(data, Rows) else (data, None, None)
+        )
+
+    def split_keys(self, recipe: RecipeType, data: Rows) -> SplitKeys:
+        """Return what a split of rows observes: those that are equal, or of one document, stay on one side."""
+        return keys_of_rows(data, {"row": joined_columns(data, list(data.columns))})
 
     @abstractmethod
     def processor(self, recipe: RecipeType, data: Any) -> Any:
@@ -187,29 +221,54 @@ class Task(ABC, Generic[RecipeType]):
     def measures(self, settings: Any) -> tuple[Measure, ...]:
         """Return the measures of `evaluate`; the first one selects the best weights of a run."""
 
-    @abstractmethod
     def measure(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> dict[str, Any]:
-        """Measure a model on encoded data; return the measures, and the settings that they depend on."""
+        """Measure a model on encoded data; return the measures, and the settings that they depend on.
 
-    def evaluate(self, model: Any, processor: Any, data: Any, settings: Any) -> dict[str, Any]:
+        A task defines this, or else `answers` and `measure_answers`, by which a baseline is measured too.
+        """
+        answers = self.answers(model, processor, encoded, settings)
+        return self.measure_answers(model, processor, encoded, answers, settings)
+
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> Any:
+        """Return the model's answers to encoded data, one for each row."""
+        raise NotImplementedError(f"{type(self).__name__} measures no answers")
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Any, settings: Any
+    ) -> dict[str, Any]:
+        """Return what `measure` returns, of the answers of a model or of a baseline."""
+        raise NotImplementedError(f"{type(self).__name__} measures no answers")
+
+    def evaluate(
+        self, model: Any, processor: Any, data: Any, settings: Any, beside: LearnedBaseline | None = None
+    ) -> dict[str, Any]:
         """Encode data, and measure a model on them.
+
+        Args:
+            beside: a baseline of the task, which then has the comparison.
 
         Raises:
             ValueError: as `encode` and `measure`.
         """
-        return self.measure(model, processor, self.encode(model, processor, data, settings), settings)
+        encoded = self.encode(model, processor, data, settings)
+        return Measuring(self, model, processor, encoded, settings, beside)(model)
 
-    def evaluation(self, model: Any, processor: Any, data: Any, recipe: RecipeType) -> "Evaluation":
+    def evaluation(
+        self, model: Any, processor: Any, data: Any, recipe: RecipeType, beside: LearnedBaseline | None = None
+    ) -> "Evaluation":
         """Encode data once, for all the times that a run measures its model on them.
+
+        Args:
+            beside: a baseline of the task, which then has the comparison of the last measured weights.
 
         Raises:
             ValueError: as `encode`.
         """
         from hf_lecture_models.trainer.loop import Evaluation
 
-        encoded, first = self.encode(model, processor, data, recipe), self.measures(recipe)[0]
-        measure = partial(self.measure, processor=processor, encoded=encoded, settings=recipe)
-        return Evaluation(measure, first.key, first.lower_is_better)
+        first = self.measures(recipe)[0]
+        measuring = Measuring(self, model, processor, self.encode(model, processor, data, recipe), recipe, beside)
+        return Evaluation(measuring, first.key, first.lower_is_better, measuring.baseline)
 
     def predictions(
         self, model: Any, processor: Any, data: Any, settings: Any, options: PredictionOptions
@@ -258,8 +317,12 @@ class Task(ABC, Generic[RecipeType]):
         output_dir: str | os.PathLike[str] | None = None,
         resume: bool = False,
         quiet: bool = False,
+        save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
         """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
+
+        Args:
+            save_with: further objects with `save_pretrained` to save with the model.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
@@ -269,8 +332,11 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        evaluation = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
+        beside, evaluation = self._learn_baseline(processor, data, recipe), None
+        if validation_data is not None:
+            evaluation = self.evaluation(model, processor, validation_data, recipe, beside)
         parts = {"the training data": ("train", data), "the validation data": ("validation", validation_data)}
+        saved_processor = None if processor is None else with_input_limit(processor, model)
         with recipe.while_training(model, batches):
             return train(
                 model,
@@ -278,7 +344,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=(*(() if processor is None else (with_input_limit(processor, model),)), task_file),
+                save_with=(*(part for part in (saved_processor, task_file, beside) if part is not None), *save_with),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)
@@ -286,6 +352,10 @@ class Task(ABC, Generic[RecipeType]):
                 resume=resume,
                 quiet=quiet,
             )
+
+    def _learn_baseline(self, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
+        facts = None if self.baseline is None else self.baseline.learn(processor, data, recipe)
+        return None if self.baseline is None or facts is None else LearnedBaseline(self.baseline, facts)
 
     def describe(self, model: Any, settings: Any, data: Any = None) -> dict[str, Any]:
         """Return the facts of the task for a model's card, under the key "task"."""

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The classification of images."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,16 +10,19 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForImageClassification
 
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
 from hf_lecture_models.tasks.classification.kinds import SINGLE_LABEL
 from hf_lecture_models.tasks.classification.labels import class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_classes
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -32,7 +36,14 @@ from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.images.batches import ImageBatches, ImageCollator
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
 from hf_lecture_models.tasks.images.processors import IMAGE_LINES, image_processor_for, pixels_for, refuse_tokenizer
-from hf_lecture_models.tasks.images.rows import ImagesRecipe, fingerprint_images, read_images, where
+from hf_lecture_models.tasks.images.rows import (
+    ImagesRecipe,
+    fingerprint_images,
+    hold_out_images,
+    image_checksums,
+    read_images,
+    where,
+)
 from hf_lecture_models.tasks.metrics import compute
 from hf_lecture_models.trainer.batches import Batches
 
@@ -82,6 +93,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     recipe_class = ImageClassificationRecipe
     settings_class = ImageClassSettings
     line_form = IMAGE_LINES
+    baseline = MostFrequentClass()
 
     def measures(self, settings: ImageClassSettings) -> tuple[Measure, ...]:
         """Return the accuracy."""
@@ -90,6 +102,14 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     def read(self, recipe: ImageClassificationRecipe, part: str) -> Rows | None:
         """The images of the part."""
         return read_images(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: ImageClassificationRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split images into those to train on and those to validate on; log how many."""
+        return hold_out_images(data, recipe, self.split_keys(recipe, data))
+
+    def split_keys(self, recipe: ImageClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep equal images on one side, and the share of each class on both."""
+        return keys_of_classes(data, {"image": image_checksums(data)}, recipe.label_names)
 
     def processor(self, recipe: ImageClassificationRecipe, data: Rows) -> Any:
         """The image processor."""
@@ -129,12 +149,17 @@ class ImageClassification(Task[ImageClassificationRecipe]):
 
         return torch.stack(predict_by_length(model, encoded.inputs, predict_batch, batch_size))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: ImageClassSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: ImageClassSettings) -> list[int]:
+        """Return the id of each image's most probable class."""
+        return self.predict(model, processor, encoded).argmax(1).tolist()
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[int], settings: ImageClassSettings
+    ) -> dict[str, Any]:
         """Return the measures, also those of each class, and the number of images."""
-        predictions = self.predict(model, processor, encoded).argmax(1).tolist()
-        by_class = measures_by_class(predictions, encoded.labels, classes_of(model.config))
+        by_class = measures_by_class(answers, encoded.labels, classes_of(model.config))
         return {
-            "accuracy": compute("accuracy", predictions, encoded.labels),
+            "accuracy": compute("accuracy", answers, encoded.labels),
             **by_class,
             "images": len(encoded.inputs),
         }

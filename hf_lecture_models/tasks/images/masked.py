@@ -11,17 +11,25 @@ from transformers import AutoModelForMaskedImageModeling, AutoModelForPreTrainin
 from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import SMALL_VIT, load_checkpoint, log_once, make_model
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
 from hf_lecture_models.tasks.images.batches import MEAN_COLOR, PIXELS, MaskedImageBatches, MaskedImages
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization
 from hf_lecture_models.tasks.images.processors import image_processor_for, pixels_for, refuse_tokenizer
-from hf_lecture_models.tasks.images.rows import ImagesRecipe, fingerprint_images, read_images
+from hf_lecture_models.tasks.images.rows import (
+    ImagesRecipe,
+    fingerprint_images,
+    hold_out_images,
+    image_checksums,
+    read_images,
+)
 from hf_lecture_models.tasks.language_models.texts import perplexity
 from hf_lecture_models.trainer.batches import Batches
 
@@ -103,6 +111,14 @@ class MaskedImagesTask(Task[MaskedImagesRecipe]):
     def read(self, recipe: MaskedImagesRecipe, part: str) -> Rows | None:
         """The images of the part."""
         return read_images(recipe, part, labels=False)
+
+    def hold_out(self, data: Rows, recipe: MaskedImagesRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split images into those to train on and those to validate on; log how many."""
+        return hold_out_images(data, recipe, self.split_keys(recipe, data))
+
+    def split_keys(self, recipe: MaskedImagesRecipe, data: Rows) -> SplitKeys:
+        """Keep equal images on one side."""
+        return keys_of_rows(data, {"image": image_checksums(data)})
 
     def processor(self, recipe: MaskedImagesRecipe, data: Rows) -> Any:
         """The image processor."""

@@ -9,7 +9,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ import numpy as np
 from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.data.files import DATA_FOLDER, find_file, is_table
 from hf_lecture_models.data.fingerprint import column_values
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.recipe import DataRecipe
+from hf_lecture_models.data.recipe import SplitRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import log_once
+from hf_lecture_models.tasks.core.hold_out import hold_out_rows
 
 DIGITS = "scikit-learn:digits"
 """The name of scikit-learn's own data: 1,797 handwritten digits of 8 x 8 pixels."""
@@ -39,7 +41,7 @@ _PIECE = 2**20
 
 
 @dataclass(kw_only=True)
-class ImageFilesRecipe(DataRecipe):
+class ImageFilesRecipe(SplitRecipe):
     """A recipe of images; tables and data sets of the Hub have the columns `image` and `label`."""
 
     train_files: list[str] = setting(
@@ -51,15 +53,15 @@ class ImageFilesRecipe(DataRecipe):
         f"current folder, or else to the one that the environment variable {DATA_FOLDER} names",
     )
     dataset_name: str = setting("", f"data set on the Hub, in place of files; or {DIGITS}, which needs no download")
-    validation_share: float = setting(
-        0.0, "share of the training images to validate on in place of validation data, drawn once and for all", least=0
+    stratify: bool = setting(
+        True,
+        "hold out the same share of each class, and equal images together; false: draw any images, as in recipes from "
+        "before there was a choice",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.validation_share >= 1:
-            raise ValueError(f"recipe: validation_share must be below 1, not {self.validation_share}")
-        if self.validation_share and (self.validation_files or self._has_validation_split()):
+        if self.validation_share and self._has_validation_split():
             raise ValueError("recipe: validation_share and validation data are both given; keep one of them")
 
     def _has_validation_split(self) -> bool:
@@ -93,24 +95,7 @@ def read_images(recipe: ImageFilesRecipe, part: str, labels: bool = True) -> Row
         ImportError: scikit-learn, datasets or Pillow is needed and not installed.
     """
     labels = labels and part != "predict"
-    return with_validation_share(recipe, part, lambda part: _read_part(recipe, part, labels))
-
-
-def with_validation_share(recipe: ImageFilesRecipe, part: str, read: Callable[[str], Rows | None]) -> Rows | None:
-    """Return the rows of a part from `read`; with `validation_share`, some of the training rows are to validate on.
-
-    Raises:
-        ValueError: none are left to train on.
-    """
-    is_share = part == "validation" and recipe.validation_share > 0
-    rows = read("train" if is_share else part)
-    if rows is None or not recipe.validation_share or part not in ("train", "validation"):
-        return rows
-    order = np.random.default_rng(0).permutation(len(rows))
-    number = max(1, round(recipe.validation_share * len(rows)))
-    if number == len(rows):
-        raise ValueError(f"{rows.sources[0][0]}: of {number} image(s), validation_share leaves none to train on")
-    return _selected(rows, order[:number] if is_share else order[number:])
+    return _read_part(recipe, part, labels)
 
 
 def _read_part(recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows | None:
@@ -125,7 +110,9 @@ def _read_part(recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows | None
     parts = [_read_file(name, recipe, part, labels) for name in files]
     names = ["image", "label"] if labels else ["image"]
     columns = {name: [value for rows in parts for value in rows.columns[name]] for name in names}
-    return Rows(columns, [source for rows in parts for source in rows.sources])
+    documents = [own for rows in parts for own in rows.documents or [None] * len(rows)]
+    is_named = any(own is not None for own in documents)
+    return Rows(columns, [source for rows in parts for source in rows.sources], documents=documents if is_named else ())
 
 
 def _read_file(name: str, recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows:
@@ -285,7 +272,24 @@ def _digits(split: str) -> Rows:
     return Rows(columns, [(f"split {split} of {DIGITS}", len(chosen))])
 
 
+def hold_out_images(rows: Rows, recipe: ImageFilesRecipe, keys: SplitKeys) -> tuple[Rows, Rows | None, HeldOut | None]:
+    """Return the images to train on, those to validate on, and the numbers of these.
+
+    Raises:
+        ValueError: the recipe names a share, and it leaves no image to train on.
+    """
+    if recipe.stratify or recipe.validation_share is None:
+        return hold_out_rows(rows, recipe, keys)
+    number = max(1, round(recipe.validation_share * len(rows)))
+    if number == len(rows):
+        raise ValueError(f"{rows.sources[0][0]}: of {number} image(s), `validation_share` leaves none to train on")
+    order = np.random.default_rng(0).permutation(len(rows))
+    held_out = HeldOut(len(rows), sorted(order[:number].tolist()), rows.sources)
+    return _selected(rows, order[number:]), _selected(rows, order[:number]), held_out
+
+
 def _selected(rows: Rows, chosen: np.ndarray) -> Rows:
+    """Return the chosen rows in the order of `chosen`, on which the order of training depends."""
     columns = {name: [values[index] for index in chosen] for name, values in rows.columns.items()}
     return Rows(columns, [(", ".join(name for name, _ in rows.sources), len(chosen))])
 
@@ -305,6 +309,11 @@ def fingerprint_images(rows: Rows | None) -> str:
     for content in _contents(rows):
         digest.update(content)
     return digest.hexdigest()
+
+
+def image_checksums(rows: Rows) -> list[bytes]:
+    """Return a checksum of each image, by which equal ones are found."""
+    return [hashlib.sha256(content).digest() for content in _contents(rows)]
 
 
 def _contents(rows: Rows) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from hf_lecture_models.data.streaming import stream_texts, streamed_lines
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.auto_classes import gives_saved_model
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, tokenizer_for
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
@@ -142,11 +143,13 @@ class CausalLM(TextsTask[CausalLMRecipe]):
         """Measure by `evaluate_language_model`: on one stream after layouts stream and blocks, else text by text."""
         return evaluate_language_model(model, processor, encoded.inputs, stream=settings.layout != "texts")
 
-    def evaluation(self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe) -> "Evaluation":
+    def evaluation(
+        self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe, beside: LearnedBaseline | None = None
+    ) -> "Evaluation":
         """Measure by perplexity, which must be finite."""
         if not len(data):
             raise ValueError("validation_texts is empty; give None to measure nothing")
-        found = super().evaluation(model, processor, data, recipe)
+        found = super().evaluation(model, processor, data, recipe, beside)
         return replace(found, measure=partial(_measure_finite, found.measure))
 
     def fingerprint(self, recipe: CausalLMRecipe, part: str, data: Any) -> str:

@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.limits import check_tokenizer, input_limit
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -26,6 +27,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.task_file import task_file_of
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, tokenizer_for
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
@@ -66,12 +68,14 @@ class RecallSettings(Settings):
         return AutoModelForMaskedLM if self.masked else AutoModelForCausalLM
 
 
+_EPOCHS_OF_DRAWN = 2.0
+
+
 @dataclass(kw_only=True)
 class SyntheticRecallRecipe(RecallSettings, TaskRecipe, RecallRowsRecipe):
     """The recipe of a language model that learns synthetic recall; its data are drawn, or have `text` and `answers`."""
 
     batch_size: int = setting(64, "texts per optimizer step", least=1)
-    epochs: float = setting(2.0, "passes over the training data", least=0)
     learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
     model: dict[str, Any] = setting(
         {
@@ -90,6 +94,10 @@ class SyntheticRecallRecipe(RecallSettings, TaskRecipe, RecallRowsRecipe):
         super().__post_init__()
         if self.is_drawn:
             self.data = {"name": f"texts drawn for {self.texts}"} | self.data
+
+    def usual_epochs(self) -> float | None:
+        """Return 2 epochs for the texts that are drawn; else as any task."""
+        return _EPOCHS_OF_DRAWN if self.is_drawn else super().usual_epochs()
 
 
 class RecallLines(LineForm):
@@ -134,6 +142,14 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     def read(self, recipe: SyntheticRecallRecipe, part: str) -> Rows | None:
         """Read or draw the rows of the part."""
         return read_recall(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: SyntheticRecallRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split texts as all tasks do; where they are drawn, those to validate on are drawn, too."""
+        return (data, None, None) if recipe.is_drawn else super().hold_out(data, recipe)
+
+    def split_keys(self, recipe: SyntheticRecallRecipe, data: Rows) -> SplitKeys:
+        """Keep equal texts on one side."""
+        return keys_of_rows(data, {"text": data.columns["text"]})
 
     def processor(self, recipe: SyntheticRecallRecipe, data: Rows) -> Any:
         """Return the tokenizer, for each of whose tokens there is one word."""

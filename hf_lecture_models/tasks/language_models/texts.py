@@ -5,8 +5,10 @@ import math
 import sys
 from typing import Any
 
+from hf_lecture_models.data.holdout import HeldOut
 from hf_lecture_models.data.reading import read_part_texts
 from hf_lecture_models.tasks.core.factories import tokenizer_for
+from hf_lecture_models.tasks.core.hold_out import hold_out_texts
 from hf_lecture_models.tasks.core.task import RecipeType, Task
 
 
@@ -16,6 +18,10 @@ class TextsTask(Task[RecipeType]):
     def read(self, recipe: Any, part: str) -> Any:
         """Return a list of texts; None if the recipe names none for the part."""
         return read_part_texts(recipe, part)
+
+    def hold_out(self, data: Any, recipe: Any) -> tuple[Any, Any, HeldOut | None]:
+        """Split texts into those to train on and stretches of neighbouring ones to validate on; log how many."""
+        return hold_out_texts(data, recipe)
 
     def processor(self, recipe: RecipeType, data: Any) -> Any:
         """Return the tokenizer of `from_pretrained`, or a new one for the texts."""

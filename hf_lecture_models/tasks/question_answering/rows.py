@@ -38,7 +38,7 @@ def read_questions(recipe: DataRecipe, part: str) -> Rows | None:
     columns = {"id": ids, "context": rows.columns["context"], "question": rows.columns["question"]}
     if "answers" in rows.columns:
         columns["answers"] = [_answers(rows, index, own, needs_place=part == "train") for index, own in enumerate(ids)]
-    return Rows(columns, rows.sources)
+    return rows.with_columns(columns)
 
 
 def has_unanswerable(data: Rows | None) -> bool:

@@ -21,6 +21,7 @@ from transformers import AutoModelForQuestionAnswering
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.benchmarks import BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -28,6 +29,7 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import best_validation, is_main_process
 from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.labels import make_head
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings, store_settings
@@ -171,6 +173,10 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         if part == "train" and unanswerable:
             recipe.version_2_with_negative = True
         return data
+
+    def split_keys(self, recipe: QuestionAnsweringRecipe, data: Rows) -> SplitKeys:
+        """Keep all questions on a text on one side."""
+        return keys_of_rows(data, {"context": data.columns["context"]})
 
     def processor(self, recipe: QuestionAnsweringRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""

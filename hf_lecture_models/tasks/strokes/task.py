@@ -17,6 +17,7 @@ from transformers import CONFIG_MAPPING, AutoModel
 
 from hf_lecture_models.base.heads.losses import NOT_COUNTED
 from hf_lecture_models.base.heads.sequence_prediction import SequencePredictionHead
+from hf_lecture_models.data.holdout import HeldOut, SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.evaluation.by_length import predict_by_length
 from hf_lecture_models.io.files import write_file
@@ -25,6 +26,7 @@ from hf_lecture_models.models.graves import JointGaussianForSequencePrediction
 from hf_lecture_models.models.graves.configuration_graves import PointSequenceConfig
 from hf_lecture_models.models.graves.estimation_graves import estimate
 from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
@@ -51,12 +53,14 @@ class PointSettings(Settings):
         return False
 
 
+_EPOCHS_OF_DRAWN = 12.0
+
+
 @dataclass(kw_only=True)
 class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
     """The recipe of a model of sequences of points."""
 
     batch_size: int = setting(32, "sequences per optimizer step", least=1)
-    epochs: float = setting(12.0, "passes over the training data", least=0)
     learning_rate: float = setting(5e-3, "learning rate after warm-up", least=0)
     tokenizer: dict[str, Any] = setting({}, "none: points have no tokenizer")
     model: dict[str, Any] = setting(
@@ -71,6 +75,10 @@ class SequencePredictionRecipe(TaskRecipe, PointRowsRecipe, PointSettings):
             raise ValueError("recipe: points have no tokenizer; leave tokenizer out")
         if self.is_drawn:
             self.data = {"name": "drawn spirals and waves"} | self.data
+
+    def usual_epochs(self) -> float | None:
+        """Return 12 epochs for the sequences that are drawn; else as any task."""
+        return _EPOCHS_OF_DRAWN if self.is_drawn else super().usual_epochs()
 
     @property
     def has_grid(self) -> bool:
@@ -136,6 +144,14 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
     def read(self, recipe: SequencePredictionRecipe, part: str) -> Rows | None:
         """Read or draw the sequences of the part."""
         return read_points(recipe, part)
+
+    def hold_out(self, data: Rows, recipe: SequencePredictionRecipe) -> tuple[Rows, Rows | None, HeldOut | None]:
+        """Split sequences as all tasks do; of drawn curves, those to validate on are drawn, too."""
+        return (data, None, None) if recipe.is_drawn else super().hold_out(data, recipe)
+
+    def split_keys(self, recipe: SequencePredictionRecipe, data: Rows) -> SplitKeys:
+        """Keep equal sequences on one side."""
+        return keys_of_rows(data, {"sequence": [repr(points.tolist()) for points in data.columns["points"]]})
 
     def processor(self, recipe: SequencePredictionRecipe, data: Rows) -> None:
         """Return None: the model reads points as they are."""

@@ -106,7 +106,7 @@ def converted_rows(data: Rows, label_names: Mapping[str, str]) -> Rows:
         f"{data.sources[0][0]}: the tags are {form}; they are learned and predicted as B-, I- and O, which mark the "
         f"same entities; --scheme {PLAIN} learns them as they are"
     )
-    return Rows(data.columns | {"tags": list(map(in_iob2, names))}, data.sources, data.lines)
+    return data.with_columns(data.columns | {"tags": list(map(in_iob2, names))})
 
 
 def _letters(names: Collection[str]) -> set[str]:

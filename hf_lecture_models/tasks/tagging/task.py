@@ -10,17 +10,19 @@ from typing import Any, ClassVar, Self
 from transformers import AutoModelForTokenClassification
 
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.labels import (
     checkpoint_classes,
     class_fields,
     classes_of,
-    has_default_names,
+    ids_of_tags,
     log_found_classes,
     make_head,
     named_by_text,
@@ -31,6 +33,7 @@ from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tasks.tagging.baseline import MostFrequentTag
 from hf_lecture_models.tasks.tagging.entities import is_entity_tag, locate_entities
 from hf_lecture_models.tasks.tagging.measures import entities
 from hf_lecture_models.tasks.tagging.schemes import (
@@ -135,6 +138,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
     recipe_class: ClassVar[type[TokenClassificationRecipe]] = TokenClassificationRecipe
     settings_class = TaggingSettings
     line_form = SentenceLines("sentences, with blanks between the words", usual=0)
+    baseline = MostFrequentTag()
 
     def measures(self, settings: TaggingSettings) -> tuple[Measure, ...]:
         """Return the accuracy of tags; unless they are plain, F1, precision and recall of entities come first."""
@@ -158,6 +162,12 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             return None
         rows = _checked(rows)
         return _with_scheme(rows, recipe) if part == "train" else rows
+
+    def split_keys(self, recipe: TokenClassificationRecipe, data: Rows) -> SplitKeys:
+        """Keep sentences of the same words on one side, and each tag in the training data."""
+        names = recipe.label_names
+        tags = [{names.get(tag, tag) for tag in own} for own in data.columns["tags"]]
+        return keys_of_rows(data, {"sentence": data.columns["tokens"]}, labels=tags)
 
     def processor(self, recipe: TokenClassificationRecipe, data: Rows) -> Any:
         """Return the tokenizer, with the template that the model needs."""
@@ -187,7 +197,7 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             log_once(
                 f"{unread:,} of {words:,} words are not learned: max_length cuts them, or no token stands for them"
             )
-        ids = _ids_by_name(model.config)
+        ids = ids_of_tags(model.config)
         labels = [
             token_labels(sentence, own, ids, are_entities=recipe.for_model(model.config).scheme == ENTITIES)
             for sentence, own in zip(sentences, encoded.labels, strict=True)
@@ -206,7 +216,10 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         if settings.scheme == ENTITIES and "tags" in data.columns:
             _refuse_other_tags(classes_of(model.config), "the model")
         sentences = encode_sentences(model, processor, data, settings.max_length)
-        return Encoded(data, sentences, read_tags(model.config, data, settings) if "tags" in data.columns else None)
+        if "tags" not in data.columns:
+            return Encoded(data, sentences)
+        tags = read_tags(model.config, data, settings)
+        return Encoded(data.with_columns(data.columns | {"tags": tags}), sentences, tags)
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
@@ -214,18 +227,28 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         """Return the id of each word's most probable tag, and its probability; `UNREAD` for a word without tokens."""
         return predict_words(model, processor, encoded.inputs, batch_size)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TaggingSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: TaggingSettings) -> list[list[int]]:
+        """Return the ids of the tags of each row's words."""
+        return [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
+
+    def measure_answers(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        answers: Sequence[Sequence[int]],
+        settings: TaggingSettings,
+    ) -> dict[str, Any]:
         """Return the measures, and the numbers of words and sentences.
 
         Words that `max_length` cuts off count as a wrong tag or, for entities, as O.
         """
-        ids, names = _ids_by_name(model.config), classes_of(model.config)
+        ids, names = ids_of_tags(model.config), classes_of(model.config)
         settings = settings.for_model(model.config)
-        predictions = [[tag for tag, _ in row] for row in self.predict(model, processor, encoded)]
         right = [ids[tag] for row in encoded.labels for tag in row]
-        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(predictions)), right)}
+        measured = {"accuracy": compute("accuracy", list(chain.from_iterable(answers)), right)}
         if settings.scheme == ENTITIES:
-            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in predictions]
+            predicted = [[OUTSIDE if tag == UNREAD else names[tag] for tag in row] for row in answers]
             measured = entities(predicted, encoded.labels) | measured
         words, unread = count_words(encoded.inputs)
         return {**measured, "words": words, "unread_words": unread, "sentences": len(encoded.inputs)}
@@ -313,9 +336,7 @@ def _checked(rows: Rows) -> Rows:
         for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
             if not isinstance(tag, str | int) or isinstance(tag, bool) or not str(tag).strip():
                 raise ValueError(f"{rows.where(index, place)}, {word!r}: its tag is {tag!r}, no class")
-    return Rows(
-        rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]}, rows.sources, rows.lines
-    )
+    return rows.with_columns(rows.columns | {"tags": [list(map(str, tags)) for tags in rows.columns["tags"]]})
 
 
 def tag_names(data: Rows, recipe: TokenClassificationRecipe) -> list[str]:
@@ -358,7 +379,7 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
     Raises:
         ValueError: a tag is not one of the model's.
     """
-    ids = _ids_by_name(config)
+    ids = ids_of_tags(config)
     converts = settings.for_model(config).scheme == ENTITIES and not has_other_letters(ids)
     found = []
     for index, tags in enumerate(data.columns["tags"]):
@@ -373,13 +394,6 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
                 )
         found.append(names)
     return found
-
-
-def _ids_by_name(config: Any) -> dict[str, int]:
-    """Return the ids of a model's tags by name, and by number if they have no names of their own."""
-    names = classes_of(config)
-    numbers = {str(index): index for index in range(len(names))} if has_default_names(config) else {}
-    return numbers | {name: index for index, name in enumerate(names)}
 
 
 def _names_of_checkpoint(names: list[str], recipe: TokenClassificationRecipe) -> list[str]:

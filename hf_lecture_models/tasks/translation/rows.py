@@ -73,22 +73,30 @@ def read_pairs(recipe: PairsRecipe, part: str) -> Rows | None:
 def _refuse_other_header(name: str, recipe: PairsRecipe) -> None:
     """Raise a ValueError if the first line of a `.tsv` file has other names of columns than the recipe.
 
-    Otherwise it would be read as a pair. A line is considered names if both sides are usual names of columns or codes
-    of languages, or single words above lines that are mostly sentences.
+    Otherwise it would be read as a pair.
     """
-    if file_suffix(name) != ".tsv":
-        return
-    first, *others = [fields for _, fields in islice(read_tab_separated(find_file(name)), _LINES_LOOKED_AT)] or [[]]
-    if len(first) != 2 or any(column in first for column in recipe.header()):
-        return
-    are_names = all(_COLUMN_NAME.fullmatch(cell) for cell in first) and len(set(map(str.lower, first))) == 2
-    sentences = sum(any(" " in cell.strip() for cell in line) for line in others)
-    if are_names or (all(map(_WORD.fullmatch, first)) and 2 * sentences > len(others)):
-        source, target = first
+    if names := header_of_pairs(name, recipe):
+        source, target = names
         raise ValueError(
             f"{name}, line 1 reads like names of columns: `columns.source` {source} and `columns.target` {target} "
             "say which is which; if it is a pair of words, write a line source<TAB>target above it"
         )
+
+
+def header_of_pairs(name: str, recipe: PairsRecipe) -> list[str]:
+    """Return the first line of a `.tsv` file if it names two columns that the recipe does not name, else [].
+
+    A line is considered names if both sides are usual names of columns or codes of languages, or single words above
+    lines that are mostly sentences.
+    """
+    if file_suffix(name) != ".tsv":
+        return []
+    first, *others = [fields for _, fields in islice(read_tab_separated(find_file(name)), _LINES_LOOKED_AT)] or [[]]
+    if len(first) != 2 or any(column in first for column in recipe.header()):
+        return []
+    are_names = all(_COLUMN_NAME.fullmatch(cell) for cell in first) and len(set(map(str.lower, first))) == 2
+    sentences = sum(any(" " in cell.strip() for cell in line) for line in others)
+    return first if are_names or (all(map(_WORD.fullmatch, first)) and 2 * sentences > len(others)) else []
 
 
 def _read_aligned(files: Sequence[str]) -> Rows:
@@ -132,5 +140,4 @@ def keep_rows(rows: Rows, kept: Sequence[int], reason: str) -> Rows:
     if not kept:
         raise ValueError(f"all {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
     log_once(f"{len(rows) - len(kept):,} of {len(rows):,} pairs are left out: {reason}, {rows.where(first)} the first")
-    columns = {name: [values[index] for index in kept] for name, values in rows.columns.items()}
-    return Rows(columns, [(f"the pairs that are kept of {', '.join(name for name, _ in rows.sources)}", len(kept))])
+    return rows.select(kept)

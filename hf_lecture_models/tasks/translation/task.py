@@ -15,12 +15,15 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from hf_lecture_models.base.limits import check_tokenizer, longest_input
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.factories import load_tokenizer
+from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
@@ -62,6 +65,9 @@ class TranslationSettings(Settings):
     length_penalty: float = setting(1.0, "of beam search: log P / length ** length_penalty decides")
 
 
+_EPOCHS_OF_GRAMMAR = 6.0
+
+
 @dataclass(kw_only=True)
 class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
     """The recipe of a translation model; its data have the columns `source` and `target`."""
@@ -72,7 +78,6 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         "without any these",
         choices=(GRAMMAR,),
     )
-    epochs: float = setting(6.0, "passes over the training data", least=0)
     batch_tokens: int = setting(
         512,
         "tokens of one side of one optimizer step, padding included, of pairs of like length; 0: batch_size pairs",
@@ -99,7 +104,7 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         },
         "model_type and the fields of its config",
     )
-    learning_rate: float = setting(3e-3, "learning rate after warm-up", least=0)
+    new_learning_rate: ClassVar[float] = 3e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,6 +118,11 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         if self.task == GRAMMAR:
             self.data = {"name": "a small grammar of French and English", "language": ["fr", "en"]} | self.data
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
+
+    def usual_epochs(self) -> float | None:
+        """Return 6 epochs for the pairs of the package, which say little after them; else as any task."""
+        own = self.dataset_name or self.train_files or self.train_rows
+        return super().usual_epochs() if own else _EPOCHS_OF_GRAMMAR
 
     def effective_batch(self) -> str:
         """Return the size of one optimizer step in words."""
@@ -155,6 +165,10 @@ class Translation(Task[TranslationRecipe]):
             where = rows.where(blank[0])
             raise ValueError(f"{where} has an empty side: {rows[blank[0]]}; leave it out of both languages")
         return keep_rows(rows, sorted({*range(len(rows))} - {*blank}), "a side is empty")
+
+    def split_keys(self, recipe: TranslationRecipe, data: Rows) -> SplitKeys:
+        """Keep pairs of the same source on one side."""
+        return keys_of_rows(data, {"source": data.columns["source"]})
 
     def processor(self, recipe: TranslationRecipe, data: Rows) -> Any:
         """Return the tokenizer, which adds only the end of text to a sentence; or one for each language."""
@@ -228,9 +242,17 @@ class Translation(Task[TranslationRecipe]):
         found = bleu_and_chrf(texts, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
-    def evaluation(self, model: Any, processor: Any, data: Rows, recipe: TranslationRecipe) -> "Evaluation":
+    def evaluation(
+        self,
+        model: Any,
+        processor: Any,
+        data: Rows,
+        recipe: TranslationRecipe,
+        beside: LearnedBaseline | None = None,
+    ) -> "Evaluation":
         """Measure with the recipe's beams for validation data, by chrF if BLEU is not defined."""
-        found = super().evaluation(model, processor, data, replace(recipe, num_beams=recipe.validation_beams))
+        greedy = replace(recipe, num_beams=recipe.validation_beams)
+        found = super().evaluation(model, processor, data, greedy, beside)
         no_bleu = found.metric == "bleu" and not is_bleu_defined(data.columns["target"])
         return replace(found, metric="chrf") if no_bleu else found
 

@@ -29,7 +29,7 @@ def test_the_card_of_a_trained_folder(
     assert card.data.pipeline_tag == "feature-extraction"
     assert f"| loss of a pair of words (nats) | {result.best_metric:#.4g} |" in card.text
     assert "pairs read" in card.text
-    assert "training/train_word2vec.py recipe.yaml" in card.text
+    assert "hf-lecture train word_vectors recipe.yaml" in card.text
     monkeypatch.chdir(tmp_path)
     exec(compile(examples(write_card(tmp_path, facts))[0], "README.md", "exec"), {})
     assert capsys.readouterr().out.startswith("<s> [0.0, 0.0, 0.0]\n")

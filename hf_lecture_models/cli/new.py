@@ -1,0 +1,217 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""`hf-lecture new`: look at files of data, print what is in them, and write a recipe that trains on them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from hf_lecture_models.cli.new_recipe import Findings, are_classes, describe_cost, measure_cost, recipe_text, settle
+from hf_lecture_models.cli.new_report import (
+    as_lines,
+    counted,
+    describe_answers,
+    describe_classes,
+    describe_numbers,
+    describe_texts,
+    look,
+    must_be_mended,
+    shared_rows,
+    worth_a_look,
+    wrapped,
+)
+from hf_lecture_models.data.column_names import guess_columns, peek
+from hf_lecture_models.data.tables import file_suffix
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.io.runs import no_log
+from hf_lecture_models.tasks.choice.rows import FORMS
+from hf_lecture_models.tasks.core.task import Task
+from hf_lecture_models.tasks.registry import TASKS
+from hf_lecture_models.tasks.translation.rows import header_of_pairs
+
+COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "text_classification": (("text", "label"), ("text_pair",)),
+    "text_to_text": (("text", "label"), ("text_pair",)),
+    "token_classification": (("tokens", "tags"), ()),
+    "question_answering": (("context", "question", "answers"), ()),
+    "multiple_choice": (("context", "choices", "label"), ()),
+    "translation": (("source", "target"), ()),
+    **dict.fromkeys(("causal_lm", "masked_lm", "bidirectional_lm", "span_corruption", "word_vectors"), (("text",), ())),
+}
+"""The columns that the rows of a task must have, and those that they may have."""
+_SCRIPTS = {"text_classification": "finetune_text_classification"}
+"""The scripts for data of one's own, where that of the task is for benchmarks."""
+_FIT = "fit_ngram"
+_UNLABELLED = "take them out, or put them into a file of their own, which predict_files or `hf-lecture predict` labels"
+_PARTS = {"validation": r"dev|devel|valid|validation|val|eval", "test": r"test"}
+"""The words in a file's name that say which part of the data it holds."""
+
+
+def run(
+    name: str,
+    files: Sequence[str],
+    validation: Sequence[str],
+    test: Sequence[str],
+    output: Path | None,
+    force: bool,
+    fields: Mapping[str, str],
+) -> None:
+    """Print what is in the files, and write a recipe of the task.
+
+    Raises:
+        ValueError: the task is unknown, a column is not found, or training refuses the data.
+        OSError: a file cannot be read, or the recipe is there already.
+    """
+    task, script = find_task(name)
+    output = Path(f"{name.removesuffix('.py')}.yaml") if output is None else output
+    if output.suffix not in (".yaml", ".yml"):
+        raise ValueError(f"the recipe {output} must end in .yaml; `output` names another file")
+    if output.exists() and not force:
+        raise FileExistsError(f"there is a recipe {output} already; --force writes over it, --output names another one")
+    found = look_at(task, script, split_files(files, validation, test), fields)
+    print("\n".join(report_lines(task, found)))
+    write_file(output, recipe_text(task, script, found, output))
+    print(f"written: {output}\nnext:    hf-lecture train {output}")
+    if found.problems:
+        raise ValueError(f"{output} is written, but training refuses these data; mend what is listed above first")
+
+
+def find_task(name: str) -> tuple[Task[Any], str]:
+    """Return a task by its name or that of a script, and the script that trains on data of one's own.
+
+    >>> [(task.name, script) for task, script in map(find_task, ["text_classification", "finetune_squad.py"])]
+    [('text_classification', 'finetune_text_classification'), ('question_answering', 'finetune_squad')]
+
+    Raises:
+        ValueError: there is no such task.
+    """
+    stem = name.removesuffix(".py")
+    scripts = {Path(task.script).stem: task for task in TASKS.values()}
+    scripts |= {script: TASKS[own] for own, script in _SCRIPTS.items()} | {_FIT: TASKS["causal_lm"]}
+    if stem in TASKS:
+        return TASKS[stem], _SCRIPTS.get(stem, Path(TASKS[stem].script).stem)
+    if stem in scripts:
+        return scripts[stem], stem
+    near = get_close_matches(stem, [*TASKS, *scripts], n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(TASKS)}"
+    raise ValueError(f"there is no task {name!r}; {hint}")
+
+
+def split_files(files: Sequence[str], validation: Sequence[str], test: Sequence[str]) -> dict[str, list[str]]:
+    """Return the files of each part: those that are named for it, and those that have its name in their own.
+
+    >>> split_files(["a/train.tsv", "a/dev.tsv", "a/latest.tsv"], [], ["eval.tsv"])
+    {'train': ['a/train.tsv', 'a/latest.tsv'], 'validation': ['a/dev.tsv'], 'test': ['eval.tsv']}
+    """
+    named: dict[str, list[str]] = {"train": [], "validation": list(validation), "test": list(test)}
+    for file in files:
+        words = re.split(r"[\W_\d]+", Path(file).name.lower())
+        part = next((part for part, pattern in _PARTS.items() if any(re.fullmatch(pattern, w) for w in words)), "train")
+        named[part].append(file)
+    if not named["train"]:  # a single file may have any name
+        return {"train": list(files), "validation": list(validation), "test": list(test)}
+    return named
+
+
+def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fields: Mapping[str, str]) -> Findings:
+    """Read the files of each part as training reads them; what it refuses is kept among the problems.
+
+    Raises:
+        ValueError: a column is not found, or a field has an impossible value.
+        OSError: a file cannot be read.
+    """
+    given: dict[str, Any] = {f"{part}_files": list(own) for part, own in files.items() if own}
+    recipe = load_recipe(None, given | dict(fields), recipe_class=task.recipe_class)
+    known, columns = find_columns(task, recipe, files["train"])
+    if task.name == "multiple_choice" and form_of(known):
+        recipe = replace(recipe, task=form_of(known))
+    renamed = {column: name for column, name in columns.items() if column != name}
+    if renamed:
+        recipe = replace(recipe, columns={**recipe.columns, **renamed})
+    found = Findings(recipe, files, columns, [name for name in known if name not in columns.values()])
+    for part in files:
+        try:
+            with no_log():
+                data = task.read(recipe, part)
+        except ValueError as error:
+            found.problems.append(str(error))
+            continue
+        if data is not None:
+            found.parts[part] = look(task.name, data)
+    if found.train is not None:
+        found.recipe = settle(task, found.recipe, found.train)
+        found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
+        if script != _FIT:
+            _add_cost(task, found)
+    return found
+
+
+def _add_cost(task: Task[Any], found: Findings) -> None:
+    """Measure what the training costs; what it refuses is kept among the problems."""
+    try:
+        found.recipe, found.cost = measure_cost(task, found.recipe, found.train)
+    except ValueError as error:
+        if not found.problems:  # which explain it better
+            found.problems.append(str(error))
+
+
+def report_lines(task: Task[Any], found: Findings) -> list[str]:
+    """Return the report on the files."""
+    told = [("columns", f"{column} is read from {name}") for column, name in found.columns.items() if column != name]
+    told += [("not read", ", ".join(found.unread))] if found.unread else []
+    for part, looked in found.parts.items():
+        told.append((part, f"{counted(len(looked.data), 'row')}: {', '.join(found.files[part])}"))
+    notes, train = [], found.train
+    if train is not None:
+        classes = are_classes(found.recipe, train)
+        noun = "word" if task.name == "token_classification" else "row"
+        if train.counted:
+            told += describe_classes(train, noun) if classes else describe_numbers(train)
+        told += [*describe_answers(train), *describe_texts(train)]
+        notes = worth_a_look(train, classes)
+        for part in ("validation", "test"):
+            if part in found.parts:
+                notes += shared_rows(train, found.parts[part], part)
+    lines = [f"{task.name}: {', '.join(found.files['train'])}", *as_lines(told), wrapped(describe_cost(found))]
+    for heading, own in (("Worth a look:", notes), ("To mend before training:", found.problems)):
+        lines += [heading, *(wrapped(f"  - {text}", 4) for text in own)] if own else []
+    return lines
+
+
+def form_of(names: Sequence[str]) -> str:
+    """Return the benchmark whose columns of choices a file has, or "".
+
+    >>> form_of(["premise", "choice1", "choice2", "question", "label"]), form_of(["context", "choices"])
+    ('copa', '')
+    """
+    return next((form for form in ("copa", "swag") if set(FORMS[form].columns) <= set(names)), "")
+
+
+def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the columns of the first file, and which of them are the task's, by the task's names.
+
+    Both are empty for a task whose columns are not known, and for line-aligned texts.
+
+    Raises:
+        ValueError: a column that the task needs is not found.
+        OSError: the file cannot be read.
+    """
+    required, optional = COLUMNS.get(task.name, ((), ()))
+    if not required or (task.name == "translation" and all(file_suffix(name) == ".txt" for name in files)):
+        return [], {}
+    if task.name == "translation" and (names := header_of_pairs(files[0], recipe)):
+        return names, dict(zip(required, names, strict=True))
+    file = peek(files[0], recipe)
+    if task.name == "multiple_choice" and form_of(file.names):
+        return file.names, {column: column for column in (*FORMS[form_of(file.names)].columns, "label", "id")}
+    columns = guess_columns(file, [*required, *optional], recipe.columns)
+    for column in required:
+        if column not in columns:
+            raise ValueError(
+                f"{files[0]}: none of its columns ({', '.join(file.names)}) looks like the column {column}; name it, "
+                f"--columns.{column} NAME, or write a line with the names of the columns above the rows"
+            )
+    return file.names, columns

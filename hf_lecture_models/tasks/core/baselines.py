@@ -1,0 +1,300 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The trivial baseline of a task beside each of its measures, with an interval of the difference.
+
+A baseline gives an answer to each row as a model does, but from a few facts of the training data: always the most
+frequent class, each word's most frequent tag, the mean. Its answers are measured by the same code as the model's.
+
+The 95 % interval of a difference is a paired bootstrap over rows (Efron 1979; Koehn 2004): as many rows as there are
+are drawn with replacement, model and baseline are measured on the same drawn rows, and the interval holds the middle
+95 % of 1,000 such differences. Each measure is a function of sums over rows (`tasks.metrics.sums`), so that no row is
+measured again.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.runs import BASELINE_FILE
+from hf_lecture_models.io.saved_json import read_fields
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.tasks.metrics.sums import Sums
+
+if TYPE_CHECKING:
+    from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
+
+RESAMPLES = 1000
+_DRAWN_TOGETHER = 10
+_MOST_GROUPS = 10_000
+
+
+class Baseline(ABC):
+    """The answers to a task's rows that need no model."""
+
+    @abstractmethod
+    def learn(self, processor: Any, data: Any, settings: Any) -> dict[str, Any] | None:
+        """Return the facts of labelled data that the answers follow from, as JSON has them, with their `name`.
+
+        None: there is no baseline for such data.
+        """
+
+    @abstractmethod
+    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: "Encoded", settings: Any) -> Any:
+        """Return answers in the form of `Task.answers`; None if the facts do not fit the model."""
+
+    @abstractmethod
+    def sums(self, model: Any, processor: Any, encoded: "Encoded", answers: Any, settings: Any) -> dict[str, Sums]:
+        """Return the measures of answers as sums over rows, by their keys, without those that have no such form."""
+
+    def only_answer(self, model: Any, encoded: "Encoded", answers: Any) -> str:
+        """Return the answer that all rows get, as a message shows it; "" if answers differ, or right ones do not."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A model beside a baseline, on the same rows.
+
+    Attributes:
+        name: the name of the baseline, such as "most frequent class".
+        measures: the measures of the baseline.
+        differences: the measures of the model minus those of the baseline, each with the ends `low` and `high` of its
+            95 % interval.
+        only_answer: the model's answer to all rows; "" if its answers differ.
+    """
+
+    name: str
+    measures: dict[str, float]
+    differences: dict[str, dict[str, float]]
+    only_answer: str = ""
+
+    def warnings(self, measure: "Measure") -> list[str]:
+        """Return a line for each reason why the model may be useless, by the task's first measure."""
+        lines = [f"warning: the model predicts {self.only_answer} for every row"] if self.only_answer else []
+        found = self.differences.get(measure.key)
+        if found is None:
+            return lines
+        low, high = (-found["high"], -found["low"]) if measure.lower_is_better else (found["low"], found["high"])
+        said = f"the baseline ({self.name}) in {measure.key}, difference {shown_difference(found)}"
+        if high < 0:
+            lines.append(f"warning: the model is worse than {said}")
+        elif low <= 0:
+            lines.append(f"warning: the model is not better than {said}: the interval includes 0")
+        return lines
+
+    def shown(self, key: str) -> str:
+        """Return the baseline's value of a measure, with the difference if it has one; "" for other numbers."""
+        if key not in self.measures:
+            return ""
+        value, found = f"{self.measures[key]:.6g}", self.differences.get(key)
+        return value if found is None else f"{value:<10}  {shown_difference(found)}"
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return the name, measures and differences for programs and cards."""
+        return {"name": self.name, "measures": self.measures, "differences": self.differences}
+
+    def lines(self, part: str, measure: "Measure") -> list[str]:
+        """Return a line with the values of model and baseline, and the warnings.
+
+        Args:
+            part: the name of the measured data.
+            measure: the measure that is shown.
+        """
+        found, other = self.differences.get(measure.key), self.measures.get(measure.key)
+        if found is None or other is None:
+            return self.warnings(measure)
+        value = f"{part} {measure.key} {other + found['difference']:.4g}, {self.name} {other:.4g}"
+        return [f"{value}, difference {shown_difference(found)} (95 % interval)", *self.warnings(measure)]
+
+
+def shown_difference(found: Mapping[str, float]) -> str:
+    """Return a difference with its interval as messages show it.
+
+    >>> shown_difference({"difference": 0.1012, "low": 0.0713, "high": 0.1311})
+    '+0.1012 [0.0713, 0.1311]'
+    """
+    return f"{found['difference']:+.3g} [{found['low']:.3g}, {found['high']:.3g}]"
+
+
+def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, dict[str, float]]:
+    """Return the difference of each measure, with the ends of its 95 % interval by a paired bootstrap over rows.
+
+    Measures that are not finite are left out.
+
+    Args:
+        ours, theirs: the measures of two systems as sums over the same rows.
+    """
+    keys = [key for key in ours if key in theirs and np.isfinite([ours[key].measure(), theirs[key].measure()]).all()]
+    if not keys:
+        return {}
+    parts = [side[key] for key in keys for side in (ours, theirs)]
+    ends = np.cumsum([part.rows.shape[1] for part in parts])[:-1]
+    drawn = np.split(resampled_sums(np.concatenate([part.rows for part in parts], axis=1)), ends, axis=1)
+    values = [part.value(sums) for part, sums in zip(parts, drawn, strict=True)]
+    found = {}
+    for key, own, other in zip(keys, values[::2], values[1::2], strict=True):
+        low, high = np.nanpercentile(own - other, [2.5, 97.5]).tolist()
+        found[key] = {"difference": ours[key].measure() - theirs[key].measure(), "low": low, "high": high}
+    return found
+
+
+def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the sums over as many rows as there are, drawn with replacement, always the same ones.
+
+    Of more than 10,000 rows, neighbours are added up to 10,000 groups, which are drawn like rows.
+
+    >>> resampled_sums(np.ones((5, 1)), resamples=2).tolist()
+    [[5.0], [5.0]]
+
+    Args:
+        rows: (rows, numbers).
+
+    Returns:
+        (resamples, numbers)
+    """
+    if len(rows) > _MOST_GROUPS:
+        rows = np.add.reduceat(rows, np.linspace(0, len(rows), _MOST_GROUPS, endpoint=False).astype(int), axis=0)
+    random, count = np.random.default_rng(0), len(rows)
+    sums = []
+    for start in range(0, resamples, _DRAWN_TOGETHER):
+        number = min(_DRAWN_TOGETHER, resamples - start)
+        drawn = random.integers(0, count, (number, count)) + count * np.arange(number)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=number * count).reshape(number, count)
+        sums.append(times.astype(float) @ rows)
+    return np.concatenate(sums)
+
+
+@dataclass
+class LearnedBaseline:
+    """A baseline with its facts, and the model that was last measured beside it.
+
+    Attributes:
+        baseline: the baseline of the task.
+        facts: those of the training data; None: those of the rows that are measured.
+        part: the name of the measured data in the file.
+        comparisons: the results of other parts, from the file.
+    """
+
+    baseline: Baseline
+    facts: dict[str, Any] | None = None
+    part: str = "validation"
+    comparisons: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _last: tuple["Measuring", Any, Any] | None = None
+
+    @classmethod
+    def read(cls, baseline: Baseline, folder: str | os.PathLike[str], part: str = "validation") -> "LearnedBaseline":
+        """Return what a model's folder holds of the baseline; without a file, the baseline of the measured rows.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        path = Path(folder) / BASELINE_FILE
+        content = read_fields(path) if path.is_file() else {}
+        return cls(baseline, content.pop("facts", None), part, content)
+
+    def keep(self, measuring: "Measuring", model: Any, answers: Any) -> None:
+        """Keep the answers of a model, for the comparison."""
+        self._last = measuring, model, answers
+
+    def comparison(self) -> Comparison | None:
+        """Return the comparison of the model that was last measured; None if there is none, or no baseline."""
+        return None if self._last is None else self._last[0].compare(*self._last[1:])
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write the facts and the comparison of the model that was last measured into a folder."""
+        found = self.comparison()
+        content = {"facts": self.facts} | self.comparisons | ({} if found is None else {self.part: asdict(found)})
+        write_file(Path(folder) / BASELINE_FILE, strict_json(content, indent=1) + "\n")
+
+
+class Measuring:
+    """The measuring of models on encoded data, beside a baseline.
+
+    Attributes:
+        baseline: the name and the measures of the baseline; None without one.
+    """
+
+    def __init__(
+        self,
+        task: "Task[Any]",
+        model: Any,
+        processor: Any,
+        encoded: "Encoded",
+        settings: Any,
+        learned: LearnedBaseline | None = None,
+    ) -> None:
+        self.task, self.processor, self.encoded, self.settings = task, processor, encoded, settings
+        self.learned = learned
+        self.baseline: tuple[str, dict[str, float]] | None = None
+        self._answers: Any = None
+        if learned is not None:
+            name, self._answers = self._baseline_answers(model, learned)
+            self.baseline = (name, self._measures(model, self._answers)) if name else None
+
+    def __call__(self, model: Any) -> dict[str, Any]:
+        """Return the measures of a model."""
+        if self.learned is None:
+            return self.task.measure(model, self.processor, self.encoded, self.settings)
+        answers = self.task.answers(model, self.processor, self.encoded, self.settings)
+        self.learned.keep(self, model, answers)
+        return self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)
+
+    def compare(self, model: Any, answers: Any) -> Comparison | None:
+        """Return the comparison of a model's answers with the baseline's."""
+        if self.baseline is None or self.learned is None:
+            return None
+        own, sides = self.learned.baseline, (answers, self._answers)
+        sums = [own.sums(model, self.processor, self.encoded, side, self.settings) for side in sides]
+        return Comparison(*self.baseline, compare(*sums), own.only_answer(model, self.encoded, answers))
+
+    def _baseline_answers(self, model: Any, learned: LearnedBaseline) -> tuple[str, Any]:
+        """Return the name and the answers, by the learned facts or else by those of the measured rows; or ""."""
+        place = model, self.processor, self.encoded, self.settings
+        own = learned.baseline
+        if learned.facts is not None and (found := own.answers(learned.facts, *place)) is not None:
+            return learned.facts["name"], found
+        facts = own.learn(self.processor, self.encoded.data, self.settings)
+        return ("", None) if facts is None else (f"{facts['name']} of these rows", own.answers(facts, *place))
+
+    def _measures(self, model: Any, answers: Any) -> dict[str, float]:
+        found = self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)
+        keys = [measure.key for measure in self.task.measures(self.settings)]
+        return {key: float(found[key]) for key in keys if found.get(key) is not None}
+
+
+def evaluate_beside(
+    task: "Task[Any]", model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
+) -> tuple[dict[str, Any], Comparison | None]:
+    """Return the results of `Task.evaluate` and the comparison with the baseline, which is None for a task without one.
+
+    Args:
+        folder: the model's folder; what it holds of the baseline is used.
+        part: the name of the data in the folder's file; "": nothing is written.
+
+    Raises:
+        ValueError: as `Task.evaluate`; or the folder's file is damaged.
+    """
+    if task.baseline is None:
+        return task.evaluate(model, processor, data, settings), None
+    beside = LearnedBaseline.read(task.baseline, folder, part)
+    measured = task.evaluate(model, processor, data, settings, beside)
+    found = beside.comparison()
+    if part and found is not None:
+        beside.save_pretrained(folder)
+    return measured, found
+
+
+def comparison_of(folder: str | os.PathLike[str], part: str) -> Comparison | None:
+    """Return the comparison in a model's folder on a part of its data; None if there is none.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    path = Path(folder) / BASELINE_FILE
+    found = read_fields(path).get(part) if path.is_file() else None
+    return None if found is None else Comparison(**found)
