@@ -17,7 +17,7 @@ from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.loading import load_model
-from hf_lecture_models.tasks.classification.several_labels import NO_CLASS
+from hf_lecture_models.tasks.classification.several_measures import NO_CLASS
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.images.rows import has_image_name, is_binary
 from hf_lecture_models.tasks.prediction import Predictor

@@ -11,12 +11,8 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION
 from hf_lecture_models.tasks.classification.labels import as_number, ids_by_name, read_labels
 from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_accuracy
-from hf_lecture_models.tasks.classification.several_labels import (
-    ClassSets,
-    only_set,
-    read_label_lists,
-    sums_of_sets,
-)
+from hf_lecture_models.tasks.classification.several_labels import read_label_lists
+from hf_lecture_models.tasks.classification.several_measures import ClassSets, only_set, sums_of_sets
 from hf_lecture_models.tasks.core.baselines import Baseline
 from hf_lecture_models.tasks.core.labels import classes_of
 from hf_lecture_models.tasks.metrics import sums

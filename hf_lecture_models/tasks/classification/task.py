@@ -35,17 +35,16 @@ from hf_lecture_models.tasks.classification.labels import (
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_accuracy, sets_of_mnli
 from hf_lecture_models.tasks.classification.pseudo_labels import with_pseudo_labels
-from hf_lecture_models.tasks.classification.several_labels import (
+from hf_lecture_models.tasks.classification.several_labels import join_columns, label_matrix, several_class_names
+from hf_lecture_models.tasks.classification.several_measures import (
     best_sets,
+    checked_thresholds,
     chosen_classes,
     class_thresholds,
     found_thresholds,
-    join_columns,
-    label_matrix,
     measures_of_sets,
     named_classes,
     sets_of_scores,
-    several_class_names,
 )
 from hf_lecture_models.tasks.classification.weights import (
     BALANCED,
@@ -142,10 +141,7 @@ class ClassificationSettings(Settings, Benchmarked):
             self.label_names = {**self.benchmark.classes, **self.label_names}
             self.problem_type = (self.problem_type or SINGLE_LABEL) if self.benchmark.classes else REGRESSION
         if self.thresholds:
-            self.thresholds = keyed_by_text("thresholds", self.thresholds)
-        for name, threshold in self.thresholds.items():
-            if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-                raise ValueError(f"recipe: thresholds.{name} must be a number from 0 to 1, not {threshold!r}")
+            self.thresholds = checked_thresholds(keyed_by_text("thresholds", self.thresholds))
 
     @property
     def official(self) -> Benchmark | None:
@@ -171,6 +167,8 @@ class ClassificationSettings(Settings, Benchmarked):
 @dataclass(kw_only=True)
 class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkRecipe):
     """The recipe of a classifier; its data have the columns `text`, `label` and perhaps `text_pair`."""
+
+    no_label_advice = f"`label_columns` names several of 0 and 1; {UNLABELLED}"
 
     class_weights: dict[str, float] | str = setting(
         {},
