@@ -548,7 +548,8 @@ def _weights_of_classes(config: Any, labels: Sequence[Any], recipe: TextClassifi
     names, kind = classes_of(config), recipe.for_model(config).problem_type
     if isinstance(recipe.class_weights, str):
         ids = [index for row in labels for index, own in enumerate(row) if own] if kind == MULTI_LABEL else labels
-        counts = Counter(names[int(index)] for index in ids)
+        tally = Counter(map(int, ids))
+        counts = {name: tally[index] for index, name in enumerate(names)}
         recipe.class_weights = balanced_weights(counts, len(labels), str(kind))
         shown = ", ".join(f"{name} {weight:.3g}" for name, weight in recipe.class_weights.items())
         log_once(f"class_weights {BALANCED}: {shown}")
