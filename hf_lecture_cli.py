@@ -14,8 +14,12 @@ try:
     import signal
     import sys
     import warnings
+    from collections.abc import Iterator
+    from contextlib import contextmanager
     from enum import StrEnum
+    from importlib.util import find_spec
     from pathlib import Path
+    from types import ModuleType
     from typing import Annotated, Any
 
     import typer
@@ -90,6 +94,26 @@ def _import_package() -> None:
         gc.enable()
 
 
+@contextmanager
+def _package_without_torch() -> Iterator[None]:
+    """Within the block, modules of the package are imported without its `__init__`, which imports torch.
+
+    They are forgotten afterwards, so that the next import is that of the whole package.
+    """
+    spec = None if "hf_lecture_models" in sys.modules else find_spec("hf_lecture_models")
+    if spec is None or not spec.submodule_search_locations:
+        yield
+        return
+    package = ModuleType("hf_lecture_models")
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules["hf_lecture_models"] = package
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "hf_lecture_models"]:
+            del sys.modules[name]
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
@@ -144,6 +168,13 @@ def _refuse_minutes(value: float) -> float:
 def _refuse_other_pictures(file: Path | None) -> Path | None:
     if file is not None and file.suffix not in (".svg", ".pdf", ".png"):
         raise typer.BadParameter(f"{file} must end in .svg or .pdf, which can be enlarged, or in .png")
+    return file
+
+
+def _refuse_other_reports(file: Path | None) -> Path | None:
+    known = (".csv", ".tsv", ".jsonl", ".svg", ".pdf", ".png")
+    if file is not None and file.suffix.lower() not in known:
+        raise typer.BadParameter(f"{file} must end in .csv, .tsv or .jsonl for errors, or in .svg, .pdf or .png")
     return file
 
 
@@ -285,6 +316,16 @@ Text = Annotated[str, Argument(help="One text, in quotes.", metavar="TEXT", call
 Picture = Annotated[
     Path | None,
     Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
+]
+Report = Annotated[
+    Path | None,
+    Option(
+        "--output",
+        "-o",
+        help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the surest first; or draw the "
+        "confusion matrix of a classifier (.svg, .pdf, .png).",
+        callback=_refuse_other_reports,
+    ),
 ]
 Beside = Annotated[list[str], Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")]
 PromptTaskName = Annotated[
@@ -655,15 +696,25 @@ def evaluate(
     ] = _NONE,
     split: Annotated[str | None, Option(help="Split of the data on the Hub; by default those for validation.")] = None,
     max_length: MaxLength = None,
-    output: Picture = None,
+    output: Report = None,
     store: Store = False,
     json: Json = False,
+    held_out: Annotated[
+        bool,
+        Option(
+            "--held-out",
+            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
+            "that it was trained on.",
+        ),
+    ] = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
-    --output draws the confusion matrix of a classifier. The classes of the data and of the model are matched by their
-    names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
-    plain|entities, --label_columns NAME,NAME; --thresholds.LABEL NUMBER replaces one of several classes a text.
+    --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
+    numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
+    classifier. The classes of the data and of the model are matched by their names. Options of recipes describe the
+    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities.
+    --thresholds.LABEL NUMBER replaces the threshold of one of several classes a text.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())
@@ -1004,6 +1055,20 @@ def demo(
     _run("demo", "lab.verbs.demo", locals())
 
 
+@app.command(short_help="Write a model with its code and card into a folder that needs no package.")
+def export(
+    name: Model,
+    output: Annotated[Path, Argument(help="A new folder.", metavar="OUT")],
+    licence: Annotated[str | None, Option(help="Licence of the weights, as the Hub writes it: apache-2.0, ...")] = None,
+) -> None:
+    """Write a folder that loads where this package is missing: weights, tokenizer, the model's code, and a card.
+
+    It is what the verb publish uploads, for people without an account of the Hub. `from_pretrained` loads it with
+    trust_remote_code=True; transformers and torch are enough.
+    """
+    _run("export", "cli.export", locals())
+
+
 @app.command(short_help="Upload a model with its code and card to the Hub.")
 def publish(
     name: Model,
@@ -1109,6 +1174,11 @@ def train(
 
     For example: hf-lecture train recurrent_tiny --output_dir tiny
     """
+    with _package_without_torch():
+        from hf_lecture_models.cli import train as light
+
+        if light.answer_at_once(arguments):
+            return
     from hf_lecture_models.cli.train import run_training
 
     run_training(arguments)

@@ -5,7 +5,7 @@ import difflib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
 from hf_lecture_models.cli.io import print_json
@@ -14,6 +14,8 @@ from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
+from hf_lecture_models.tasks.core.errors import SUFFIXES, write_errors
+from hf_lecture_models.tasks.core.hold_out import read_held_out
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
@@ -29,34 +31,41 @@ def run(
     json: bool,
     store: bool = False,
     output: Path | None = None,
+    held_out: bool = False,
 ) -> None:
-    """Print the measures of a model, the official one of the task first.
+    """Print the measures of a model, the official one of the task first; draw its confusions, or write its errors.
+
+    Args:
+        held_out: measure the training rows that its run held out, in place of all rows.
 
     Raises:
-        ValueError: the task is unknown, the model is for another task, or the data cannot be used.
+        ValueError: the task is unknown, the model is for another task, the data cannot be used, or the task has nothing
+            for `output`.
         OSError: the model or the data cannot be read.
     """
-    _check(name, files, split, store)
+    _check(name, files, split, store, held_out)
     found = _task(task, output)
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
     given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
+    if held_out:
+        given = {"train_files": files, "dataset_name": ""} if files else {}
     given |= {**({} if max_length is None else {"max_length": max_length}), **fields}
-    recipe = _recipe(found, task, name, model, processor, given)
-    data = found.read(recipe, "test")
+    recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
+    data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
     results, beside = evaluate_beside(found, model, processor, data, recipe, name, "")
     measured = {"task": task, **results}
-    if json:
-        print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
-    else:
-        _print(measured, beside)
-    for line in [] if beside is None else beside.warnings(found.measures(recipe)[0]):
+    _print(measured, beside, json)
+    for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
-    if output is not None:
-        _draw(measured, output, ", ".join(files) or split or "validation", f"{name}, {type(model).__name__}")
+    if _is_table(output):
+        _write_errors(found, model, processor, data, recipe, output)
+    elif output is not None:
+        source = ", ".join(files) or split or ("held out" if held_out else "validation")
+        _draw(measured, output, source, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
@@ -64,14 +73,36 @@ def run(
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
     """Draw the confusion matrix of measures that have classes."""
     if "classes" not in measured:
-        raise ValueError("--output draws a confusion matrix of classes, and these labels are numbers: leave it out")
+        raise ValueError(
+            "--output draws a confusion matrix of classes, and these labels are numbers: --output errors.csv writes "
+            "their largest errors"
+        )
     if any("predicted" not in own for own in measured["classes"].values()):
-        raise ValueError("--output draws a confusion matrix of one class a text, and here are several: leave it out")
+        raise ValueError(
+            "--output draws a confusion matrix of one class a text, and here are several: --output errors.csv writes "
+            "the wrong ones"
+        )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
 
-def _print(measured: Mapping[str, Any], beside: Comparison | None) -> None:
+def _write_errors(task: Task[Any], model: Any, processor: Any, data: Any, recipe: Any, output: Path) -> None:
+    """Write the wrong predictions as a table, and print on stderr how many there are."""
+    errors = task.errors(model, processor, data, recipe)
+    assert errors is not None, "_task has refused such tasks"
+    write_errors(errors, output)
+    kind = f"the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the surest first"
+    print(f"{output}: {len(errors.rows):,} {kind}", file=sys.stderr)
+
+
+def _is_table(output: Path | None) -> TypeGuard[Path]:
+    return output is not None and output.suffix.lower() in SUFFIXES
+
+
+def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> None:
     """Print each measure on a line, with the baseline's, and below them the measures of each class as a table."""
+    if json:
+        print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
+        return
     if beside is not None:
         print(f"{'':>26}  {'model':<12}{beside.name}, difference [95 % interval]")
     for key, value in measured.items():
@@ -90,7 +121,11 @@ def _print(measured: Mapping[str, Any], beside: Comparison | None) -> None:
         )
 
 
-def _check(name: str, files: list[str], split: str | None, store: bool) -> None:
+def _check(name: str, files: list[str], split: str | None, store: bool, held_out: bool) -> None:
+    if held_out and split is not None:
+        raise ValueError("`held_out` measures rows that were held out of the training data: leave `split` out")
+    if held_out and not Path(name).is_dir():
+        raise ValueError(f"`held_out` needs the folder of a run, and {name} is not a folder here")
     if store and not Path(name).is_dir():
         raise ValueError(f"--store writes into the model's folder, and {name} is not a folder here")
     if files and split is not None:
@@ -112,16 +147,31 @@ def _task(name: str, output: Path | None) -> Task[Any]:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else "."
         raise ValueError(f"there is no task {name}{hint} There are {', '.join(known)}")
-    if output is not None and known[name].name not in ("text_classification", "image_classification"):
+    found = known[name]
+    if output is None:
+        return found
+    if _is_table(output):
+        if type(found).errors is Task.errors:
+            raise ValueError(f"--output writes wrong predictions, and {name} has no right and wrong ones: leave it out")
+    elif found.name not in ("text_classification", "image_classification"):
         raise ValueError(f"--output draws a confusion matrix, and {name} measures no classes: leave it out")
-    return known[name]
+    return found
 
 
-def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any, fields: dict[str, Any]) -> Any:
+def _recipe(
+    task: Task[Any],
+    name: str,
+    folder: str,
+    model: Any,
+    processor: Any,
+    fields: dict[str, Any],
+    is_trained_on: bool = False,
+) -> Any:
     """Return the recipe that says how data are read: the benchmark's, or the one that trained the model.
 
     Args:
         fields: fields that replace the recipe's own, by their dotted names.
+        is_trained_on: whether the data are those of the training, also where a data set holds them.
     """
     known = task.recipe_class.__dataclass_fields__.keys()
     if unknown := [field for field in fields if field.partition(".")[0] not in known]:
@@ -131,5 +181,5 @@ def _recipe(task: Task[Any], name: str, folder: str, model: Any, processor: Any,
         given = {"task": name, "output_dir": "unused", **saved, **fields}
         return load_recipe(None, given, recipe_class=task.recipe_class)
     facts = facts_of(folder, model, processor) if Path(folder).is_dir() else {}
-    own = vars(recipe_of(task, facts)) | {"dataset_name": ""}
+    own = vars(recipe_of(task, facts)) | ({} if is_trained_on else {"dataset_name": ""})
     return load_recipe(None, own | fields, recipe_class=task.recipe_class)

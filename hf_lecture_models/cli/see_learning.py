@@ -16,7 +16,7 @@ def run(folder: Path, output: Path | None, json: bool) -> None:
         for row in record["history"]:
             print_json(row)
     else:
-        _print_table(record["history"], f"validation_{record.get('metric')}")
+        _print_table(record["history"], f"validation_{record.get('metric')}", record.get("best_metric"))
     if output is not None:
         save_learning_curve(record["history"], output)
 
@@ -37,8 +37,11 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def _print_table(history: list[dict[str, Any]], measure: str) -> None:
-    """Print a line for each step with its loss, the learning rate, and the measure that chose the weights."""
+def _print_table(history: list[dict[str, Any]], measure: str, best: float | None) -> None:
+    """Print a line for each step with its loss, the learning rate, and the measure that chose the weights.
+
+    The step of the weights that were kept, the first with the best value, is marked.
+    """
     columns = [name for name in ("epoch", "loss", "learning_rate", measure) if any(name in row for row in history)]
     steps: dict[int, dict[str, Any]] = {}
     for row in history:
@@ -46,4 +49,7 @@ def _print_table(history: list[dict[str, Any]], measure: str) -> None:
     rows = [["step", *(name.replace("_", " ") for name in columns)]]
     for step, row in steps.items():
         rows.append([f"{step:,}", *(f"{row[name]:.4g}" if name in row else "" for name in columns)])
+    kept = next((step for step, row in steps.items() if best is not None and row.get(measure) == best), None)
+    if kept is not None:
+        rows = [[*cells, "kept" if step == kept else ""] for cells, step in zip(rows, [None, *steps], strict=True)]
     print_columns(rows)

@@ -3,29 +3,49 @@
 
 import ast
 import re
+import sys
 import textwrap
 from difflib import get_close_matches
 from pathlib import Path
 
 from hf_lecture_models.cli.app import plain_errors
+from hf_lecture_models.cli.declared import check_fields, declared_names
 from hf_lecture_models.cli.exec import run_program
-from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
 from hf_lecture_models.io.training_folder import training_folder
-from hf_lecture_models.tasks.registry import TASKS
 
 # A command in the comment of a recipe: the task or its script, and the recipe that it reads, by its name or file.
 _COMMAND = re.compile(r"(?:\bhf-lecture\s+train\s+|\btraining/)(\w+)(?:\.py)?(?:\s+(?:\S*/)?([\w.-]+))?")
 
 
 def run_training(arguments: list[str]) -> None:
-    """Run the script of a recipe or task with the further arguments; without arguments, list recipes and tasks."""
+    """Run the script of a recipe or task with the further arguments."""
+    with plain_errors("train"):
+        command = script_command(arguments, training_folder())
+    run_program(["python", *command])
+
+
+def answer_at_once(arguments: list[str]) -> bool:
+    """Answer what needs no model: list recipes and tasks, or refuse a name or a field that does not exist.
+
+    torch is not imported for it.
+
+    Returns:
+        Whether all is done.
+
+    Raises:
+        SystemExit: a name or a value is wrong; the error was printed.
+    """
     with plain_errors("train"):
         folder = training_folder()
         if not arguments:
             print("\n".join(overview(folder)))
-            return
-        command = script_command(arguments, folder)
-    run_program(["python", *command])
+            return True
+        script, *rest = script_command(arguments, folder)
+    try:
+        check_fields(Path(script), rest)
+    except (ValueError, OSError) as error:  # as the script itself says it
+        sys.exit(f"error: {' '.join(str(error).split())}")
+    return False
 
 
 def overview(folder: Path) -> list[str]:
@@ -34,7 +54,7 @@ def overview(folder: Path) -> list[str]:
     A script that runs no task, such as `fit_ngram.py`, is listed by its own name.
     """
     recipes = {name: _comment(path).partition("\n#  ")[0] for name, path in _recipes(folder).items()}
-    names = {Path(task.script).stem: name for name, task in TASKS.items()}
+    names = {script: name for name, script in declared_names(_scripts(folder)).items()}
     tasks = {names.get(path.stem, path.stem): _docstring(path).partition("\n\n")[0] for path in _scripts(folder)}
     width = max(map(len, [*recipes, *tasks]))
     return [
@@ -73,7 +93,7 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
     """
     first, rest = arguments[0], arguments[1:]
     recipes, scripts = _recipes(folder), {path.stem: path for path in _scripts(folder)}
-    script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first))
+    script = scripts.get(first.removesuffix(".py")) or scripts.get(_script_of_task(first, folder))
     if script is not None:
         # A run of the recipe may have left a folder of its name.
         if rest and rest[0] in recipes and not Path(rest[0]).is_file():
@@ -81,7 +101,7 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
         return [str(script), *rest]
     recipe = Path(first) if first.endswith((".yaml", ".yml")) else recipes.get(first)
     if recipe is None:
-        near = get_close_matches(first, [*recipes, *scripts, *TASKS], n=3)
+        near = get_close_matches(first, [*recipes, *scripts, *declared_names(_scripts(folder))], n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else "; `hf-lecture train` lists them"
         raise ValueError(f"{first!r} is neither a recipe nor a task{hint}")
     if not recipe.is_file():
@@ -89,17 +109,20 @@ def script_command(arguments: list[str], folder: Path) -> list[str]:
     return [str(scripts[_script_of_recipe(recipe, scripts)]), str(recipe), *rest]
 
 
-def _script_of_task(name: str) -> str:
-    return Path(TASKS[name].script).stem if name in TASKS else ""
+def _script_of_task(name: str, folder: Path) -> str:
+    return declared_names(_scripts(folder)).get(name, "")
 
 
 def _script_of_recipe(recipe: Path, scripts: dict[str, Path]) -> str:
     """Return the script that the recipe's comment names, or the task file that a training wrote beside the recipe."""
-    printed = [(_script_of_task(task) or task, name) for task, name in _COMMAND.findall(_comment(recipe))]
+    tasks = declared_names(list(scripts.values()))
+    printed = [(tasks.get(task, task), name) for task, name in _COMMAND.findall(_comment(recipe))]
     found = [match for match in printed if match[0] in scripts]
     own = [script for script, name in found if name in (recipe.name, recipe.stem)]
     names = list(dict.fromkeys(own or [script for script, _ in found]))
-    if not names and (recipe.parent / TASK_FILE).is_file():
+    if not names:
+        from hf_lecture_models.io.task_file import read_task_file  # which imports torch
+
         names = [Path(str(read_task_file(recipe.parent).get("script"))).stem]
     if len(names) != 1 or names[0] not in scripts:
         raise ValueError(f"{recipe} does not tell its task; name it: hf-lecture train TASK {recipe}")

@@ -85,7 +85,6 @@ def render_card(
         **_usage_context(facts),
         results=results,
         measured_name=data_name(facts["data"]) if results else None,
-        repository_url=REPOSITORY_URL,
         about=_lecture_page(facts["model_type"]) if _is_ours(facts) else {},
         rows=[(label, _shown(value)) for label, value in measured.values()],
         beside=_beside(measured, facts.get("baseline")),
@@ -114,7 +113,8 @@ def usage_code(facts: Mapping[str, Any], remote: bool = False) -> str:
 def _usage_context(facts: Mapping[str, Any]) -> dict[str, Any]:
     examples = {"source_example": source_example(facts), "drawn": DRAWN}
     tried = ", ".join(f"{name} {' / '.join(versions)}" for name, versions in TRIED.items())
-    return {"facts": facts, "task": facts["task"], "ours": _is_ours(facts), "tried": tried, **examples}
+    shown = {"task": facts["task"], "ours": _is_ours(facts), "repository_url": REPOSITORY_URL}
+    return {"facts": facts, "tried": tried, **shown, **examples}
 
 
 def _template(task: Mapping[str, Any]) -> Any:

@@ -100,27 +100,32 @@ class Recipe:
 
 
 def load_recipe(
-    path: str | os.PathLike[str] | None, overrides: Mapping[str, Any] | None = None, *, recipe_class: type[RecipeType]
+    path: str | os.PathLike[str] | None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    recipe_class: type[RecipeType],
+    base: Mapping[str, Any] | None = None,
 ) -> RecipeType:
     """Read a YAML recipe and lay `overrides` over it; a dotted name reaches into a mapping (`model.hidden_size`).
 
     Args:
         path: the file; None: a recipe of `overrides` alone.
+        base: values of fields that the file does not have.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not a mapping, or a field is unknown or has an impossible value.
     """
-    values = {} if path is None else _read_yaml(Path(path))
-    kinds = typing.get_type_hints(recipe_class)
+    values = dict(base or {}) | ({} if path is None else read_values(path))
+    known = [field.name for field in dataclasses.fields(recipe_class)]
     for name, value in (overrides or {}).items():
         if "." in name:
             _override_within(values, name, value, {**values, **(overrides or {})}, recipe_class)
         else:
             values[name] = value
     for name in values:
-        if name not in kinds:
-            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), list(kinds))}")
+        if name not in known:
+            raise ValueError(f"{path or 'recipe'}: {unknown_name(str(name), known)}")
     return recipe_class(**values)
 
 
@@ -155,7 +160,14 @@ def _beneath_overrides(field: dataclasses.Field[Any], given: Mapping[str, Any]) 
     return default
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_values(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the values in a recipe's file, as they are.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not YAML, or not a mapping.
+    """
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no recipe {path}")
     try:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import BertPreTokenizer, WhitespaceSplit
 
 from hf_lecture_models.tokenization.backend import LectureTokenizer, special_spellings
 from hf_lecture_models.tokenization.bounds import strip_bounds
@@ -24,6 +25,7 @@ from hf_lecture_models.tokenization.splitting import (
     index_words,
     shorten,
     split_words,
+    splitter,
 )
 from hf_lecture_models.tokenization.unknown_words import (
     BYTE_TOKENS,
@@ -68,6 +70,12 @@ class WordTokenizer(LectureTokenizer):
     >>> tokenizer.decode(tokenizer("the zoë").input_ids, skip_special_tokens=True)
     'the zoë'
 
+    Two further options are for running text. `split_punctuation` makes each punctuation mark a word of its own, and
+    `lower_case` makes capitals small letters; decoding undoes neither.
+
+    >>> WordTokenizer.train(["A dog, a cat."], lower_case=True, split_punctuation=True, progress=False).tokenize("Dog.")
+    ['dog', '.']
+
     A literal `<unk>` or class token in a text is that token if the tokenizer has it, else an ordinary word. Decoding
     joins the words by one space; `skip_special_tokens=True` leaves out `<s>`, `</s>`, `<pad>` and, as everywhere in
     transformers, the unknown token, but not the class tokens, which are words of the vocabulary.
@@ -91,6 +99,8 @@ class WordTokenizer(LectureTokenizer):
         progress: bool = True,
         unk_token: str | None = "<unk>",
         unknown_words: str = "token",
+        lower_case: bool = False,
+        split_punctuation: bool = False,
         **kwargs: Any,
     ) -> WordTokenizer:
         """Build the vocabulary from the words of `texts`, the most frequent first, then by code point.
@@ -107,13 +117,14 @@ class WordTokenizer(LectureTokenizer):
             min_count: a word that occurs less often is left out; so is a letter, which is then spelled in bytes.
             unk_token: the unknown word, which has id 0; None for a vocabulary without one.
             unknown_words: "token", "classes" (with the ids 1 to 5) or "spelled" (then `unk_token` is not used).
+            lower_case: whether capitals become small letters.
+            split_punctuation: whether each punctuation mark is a word of its own. Both need `unknown_words="token"`.
         """
         special = cls._special_spellings(min_count, kwargs).union(_unknown_tokens(unk_token, unknown_words))
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
-        counts: Counter[str] = Counter()
-        for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
-            counts.update(index.count())
+        kwargs |= {"lower_case": lower_case, "split_punctuation": split_punctuation}
+        counts = _count_words(texts, progress, _plain_backend({}, None, lower_case, split_punctuation))
         words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
         if not words:
             reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
@@ -130,6 +141,9 @@ class WordTokenizer(LectureTokenizer):
         unk_token: str | None = "<unk>",
         unknown_words: str = "token",
         letters: Iterable[str] | None = None,
+        *,
+        lower_case: bool = False,
+        split_punctuation: bool = False,
         **kwargs: Any,
     ) -> WordTokenizer:
         """Build a tokenizer from its words, in the order of their ids.
@@ -142,7 +156,8 @@ class WordTokenizer(LectureTokenizer):
 
         Args:
             words: the words, without the unknown word and the classes.
-            unk_token, unknown_words: as for `train`.
+            unk_token, unknown_words, lower_case, split_punctuation: as for `train`. The last two change texts, not
+                `words`.
             letters: the letters that spell words; None: those of the words. Other letters are spelled in bytes.
             kwargs: options of the tokenizer.
 
@@ -150,19 +165,19 @@ class WordTokenizer(LectureTokenizer):
             ValueError: a word is empty, occurs twice, or is spelled like a special token; a letter is not one
                 character, or white space; the options do not go together.
         """
-        special, vocabulary = special_spellings(kwargs), dict[str, int]()
-        for word in (*_unknown_tokens(unk_token, unknown_words), *words):
-            if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
-                reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
-                raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
-            vocabulary[word] = len(vocabulary)
+        special = special_spellings(kwargs)
+        vocabulary = _number_words([*_unknown_tokens(unk_token, unknown_words), *words], special)
+        if unknown_words != "token" and (lower_case or split_punctuation):
+            raise ValueError(
+                f"unknown_words={unknown_words!r} needs words as they are in texts; set lower_case and "
+                "split_punctuation to false"
+            )
         if unknown_words == "spelled":
             backend = spelling_backend(vocabulary, _checked_letters(letters, vocabulary, special))
             return cls(tokenizer_object=backend, unk_token=None, **kwargs)
         if letters is not None:
             raise ValueError(f"letters are for unknown_words='spelled', not {unknown_words!r}; leave them out")
-        backend = Tokenizer(WordLevel(vocabulary, unk_token=NO_UNKNOWN if unk_token is None else unk_token))
-        backend.pre_tokenizer = WhitespaceSplit()
+        backend = _plain_backend(vocabulary, unk_token, lower_case, split_punctuation)
         if unknown_words == "classes":
             backend.normalizer = class_normalizer(vocabulary)
         return cls(tokenizer_object=backend, unk_token=unk_token, **kwargs)
@@ -184,7 +199,18 @@ class WordTokenizer(LectureTokenizer):
 
     def _kind(self) -> dict[str, Any]:
         policy = self.unknown_words
-        return {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
+        kind = {"unk_token": self.unk_token, "unknown_words": "token" if policy == "refused" else policy}
+        return kind | {"lower_case": self.lower_case, "split_punctuation": self.split_punctuation}
+
+    @property
+    def lower_case(self) -> bool:
+        """Whether capitals become small letters."""
+        return isinstance(self.backend_tokenizer.normalizer, Lowercase)
+
+    @property
+    def split_punctuation(self) -> bool:
+        """Whether each punctuation mark is a word of its own."""
+        return isinstance(self.backend_tokenizer.pre_tokenizer, BertPreTokenizer)
 
     def is_unmodified(self) -> bool:
         """Return whether the backend is unchanged."""
@@ -192,8 +218,10 @@ class WordTokenizer(LectureTokenizer):
         if policy == "spelled":
             splits = self._is_own_model(backend.model) and is_spelling_pre_tokenizer(backend.pre_tokenizer)
         else:
-            splits = isinstance(backend.model, WordLevel) and isinstance(backend.pre_tokenizer, WhitespaceSplit)
-        return splits and (policy == "classes" or backend.normalizer is None) and self._adds_special_tokens_only()
+            split = backend.pre_tokenizer
+            splits = isinstance(backend.model, WordLevel) and isinstance(split, WhitespaceSplit | BertPreTokenizer)
+        normal = backend.normalizer is None or (policy != "spelled" and self.lower_case)
+        return splits and (policy == "classes" or normal) and self._adds_special_tokens_only()
 
     def has_one_token_per_word(self) -> bool:
         """Return whether a text has as many tokens as words, whatever it says.
@@ -201,7 +229,7 @@ class WordTokenizer(LectureTokenizer):
         >>> WordTokenizer.from_words(["a"], unknown_words="spelled").has_one_token_per_word()
         False
         """
-        return self.unknown_words != "spelled" and self.is_unmodified()
+        return self.unknown_words != "spelled" and not self.split_punctuation and self.is_unmodified()
 
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into words."""
@@ -218,6 +246,8 @@ class WordTokenizer(LectureTokenizer):
         """
         if self.unknown_words == "spelled":
             return self._encode_spelled(words)
+        if self.lower_case or self.split_punctuation:
+            return self._encode_pieces(words)
         ids = [*map(self.backend_tokenizer.model.token_to_id, words)]
         if None in ids:
             unknown = iter(self._encode_unknown([word for word, id_ in zip(words, ids, strict=True) if id_ is None]))
@@ -247,6 +277,16 @@ class WordTokenizer(LectureTokenizer):
         # The normalizer decides on the class, because its version of Unicode may differ from Python's.
         found = map(model.token_to_id, normalizer.normalize_str("\n".join(words)).split("\n"))
         return [unk if id_ is None else id_ for id_ in found]
+
+    def _encode_pieces(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        split, find = _piece_splitter(self.backend_tokenizer), self.backend_tokenizer.model.token_to_id
+        rows = []
+        for word in words:
+            ids = [self.unk_token_id if (id_ := find(piece)) is None else id_ for piece in split(word)]
+            if None in ids:
+                raise UnknownWordError(word)
+            rows.append(ids)
+        return flatten_ids(rows)
 
     def _encode_spelled(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         vocabulary = self.backend_tokenizer.get_vocab(with_added_tokens=False)
@@ -280,6 +320,41 @@ def tokenizer_of_file(words: list[str], unk_token: str | None, path: str | os.Pa
             stacklevel=3,
         )
     return WordTokenizer.from_words(words, unk_token=unk_token)
+
+
+def _number_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
+    vocabulary: dict[str, int] = {}
+    for word in words:
+        if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
+            reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
+            raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
+        vocabulary[word] = len(vocabulary)
+    return vocabulary
+
+
+def _count_words(texts: Iterable[str], progress: bool, backend: Tokenizer) -> Counter[str]:
+    """Count the words that the pipeline of `backend` makes of texts."""
+    counts: Counter[str] = Counter()
+    for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
+        counts.update(index.count())
+    is_plain = backend.normalizer is None and isinstance(backend.pre_tokenizer, WhitespaceSplit)
+    return counts if is_plain else count_parts(counts, _piece_splitter(backend))
+
+
+def _plain_backend(
+    vocabulary: dict[str, int], unk_token: str | None, lower_case: bool, split_punctuation: bool
+) -> Tokenizer:
+    backend = Tokenizer(WordLevel(vocabulary, unk_token=NO_UNKNOWN if unk_token is None else unk_token))
+    backend.pre_tokenizer = BertPreTokenizer() if split_punctuation else WhitespaceSplit()
+    if lower_case:
+        backend.normalizer = Lowercase()
+    return backend
+
+
+def _piece_splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
+    """Return the function that makes the words of the vocabulary of a word between white space."""
+    split, normalizer = splitter(backend.pre_tokenizer), backend.normalizer
+    return split if normalizer is None else lambda word: split(normalizer.normalize_str(word))
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:

@@ -57,13 +57,15 @@ def test_a_local_folder_is_the_data_set_of_a_recipe(folder: Path, parts: Any, ki
 
 
 def test_a_data_set_without_splits_is_training_data(folder: Path, parts: Any) -> None:
-    """It is no validation data too: a model would be measured on what it was trained on."""
+    """It is no validation data too: a model would be measured on what it was trained on.
+
+    Without a split of the default name, there are no validation data; any other name is one that is meant.
+    """
     parts["train"].save_to_disk("one")
     assert read_part_texts(TextsRecipe(dataset_name="one"), "train") == TEXTS["train"]
-    with pytest.raises(
-        ValueError, match=r"^one has no split 'validation', only train; .* none: `validation_split` ''$"
-    ):
-        read_part_texts(TextsRecipe(dataset_name="one"), "validation")
+    with pytest.raises(ValueError, match=r"^one has no split 'dev', only train; .* none: `validation_split` ''$"):
+        read_part_texts(TextsRecipe(dataset_name="one", validation_split="dev"), "validation")
+    assert read_part_texts(TextsRecipe(dataset_name="one"), "validation") is None
     assert read_part_texts(TextsRecipe(dataset_name="one", validation_split=""), "validation") is None
     # One with a split of its own has that name too.
     Path("rows.jsonl").write_text('{"text": "an owl"}\n', encoding="utf-8")

@@ -38,6 +38,7 @@ CLASSES = {
     "refused": (WordTokenizer, {"unk_token": None}),
     "classes": (WordTokenizer, {"unknown_words": "classes"}),
     "spelled": (WordTokenizer, {"unknown_words": "spelled"}),
+    "prose": (WordTokenizer, {"lower_case": True, "split_punctuation": True}),
     "char": (CharTokenizer, {}),
     "byte": (ByteTokenizer, {}),
     "bpe": (BpeTokenizer, {"merges": 8}),
@@ -168,7 +169,7 @@ def test_texts_that_cannot_be_encoded(name: str) -> None:
 def test_long_words_and_long_texts(name: str) -> None:
     tokenizer, text = MADE[name], "the" * 100_000
     ids = tokenizer(text, verbose=False).input_ids
-    if name not in ("word", "classes", "wordpiece"):
+    if name not in ("word", "classes", "prose", "wordpiece"):
         assert tokenizer.decode(ids, skip_special_tokens=True) == text
     assert len(tokenizer("dog " * 50_000, verbose=False).input_ids) > 50_000
 

@@ -216,3 +216,39 @@ def test_a_missing_file_is_named(tmp_path):
         (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "WordTokenizer"}')
         with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json"):
             loader.from_pretrained(tmp_path)
+
+
+# Running text
+
+
+def test_small_letters_and_punctuation(tmp_path):
+    texts = ["The cat's mat, the CAT.", "It cost 3.50!"]
+    tokenizer = WordTokenizer.train(texts, lower_case=True, split_punctuation=True, progress=False)
+    assert tokens(tokenizer)[:5] == ["<unk>", ".", "cat", "the", "!"]
+    assert tokenizer.tokenize("THE mat's 3, 4") == ["the", "mat", "'", "s", "3", ",", "<unk>"]
+    tokenizer.save_pretrained(tmp_path)
+    saved = AutoTokenizer.from_pretrained(tmp_path)
+    assert (saved.lower_case, saved.split_punctuation, saved.is_unmodified()) == (True, True, True)
+    assert saved("The Cat.").input_ids == tokenizer("the cat .").input_ids
+    again = saved.train_new_from_iterator(["One, TWO"], vocab_size=9)
+    assert again.tokenize("one,two") == ["one", ",", "two"]
+
+
+def test_each_option_of_running_text_alone():
+    assert WordTokenizer.train(["The cat."], lower_case=True, progress=False).tokenize("THE cat.") == ["the", "cat."]
+    split = WordTokenizer.train(["The cat."], split_punctuation=True, progress=False)
+    assert split.tokenize("The.cat the") == ["The", ".", "cat", "<unk>"]
+
+
+@pytest.mark.parametrize("policy", ["classes", "spelled"])
+def test_running_text_has_one_unknown_word(policy):
+    with pytest.raises(ValueError, match="set lower_case and split_punctuation to false"):
+        WordTokenizer.train(["a"], unknown_words=policy, lower_case=True, progress=False)
+
+
+def test_an_unknown_piece_is_named_without_an_unknown_token():
+    tokenizer = WordTokenizer.train(["a."], unk_token=None, split_punctuation=True, progress=False)
+    with pytest.raises(UnknownWordError, match="b"):
+        tokenizer("b.")
+    with pytest.raises(UnknownWordError, match="b"):
+        encode_corpus(tokenizer, ["b."], progress=False)

@@ -7,7 +7,7 @@ of transformers, treat every choice of a batch as a real one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
@@ -26,7 +26,8 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.choice.baseline import MostFrequentPlace
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
-from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
+from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
+from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_inputs
@@ -99,6 +100,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
     script = "finetune_multiple_choice.py"
     recipe_class: ClassVar[type[MultipleChoiceRecipe]] = MultipleChoiceRecipe
     settings_class = ChoiceSettings
+    next_command = "hf-lecture predict {} choices.jsonl"
     line_form = ChoiceLines(
         'JSON objects {"context": ..., "choices": [...]}', {"context": str, "choices": list}, needs_json=True
     )
@@ -125,6 +127,11 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
 
     def model(self, recipe: MultipleChoiceRecipe, processor: Any, data: Rows) -> Any:
         """Return the multiple-choice model; its head gives a score for each choice of any number."""
+        if not recipe.from_pretrained:
+            log_once(
+                "a new model knows nothing of the world, and seldom learns to choose better than by guessing from some "
+                "hundred rows; name a published model by `from_pretrained`"
+            )
         return make_head(self.auto_class, recipe, processor, {})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:
@@ -182,6 +189,17 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
             ]
             for choices, own in zip(data.columns["choices"], scores, strict=True)
         ]
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings) -> Errors:
+        """Return the rows with a wrong choice, with the texts of the right one and of the predicted one."""
+        encoded = self.encode(model, processor, data, settings)
+        items = []
+        for row, scores in enumerate(self.predict(model, processor, encoded)):
+            context, choices = data.columns["context"][row], data.columns["choices"][row]
+            score, own = scores.softmax(-1).max(0)
+            answer = {"gold": choices[encoded.labels[row]], "predicted": choices[int(own)], "score": score.item()}
+            items.append({"context": context, "choices": choices, **answer, "where": data.where(row)})
+        return replace(errors_of_classes(items), pairs=None)
 
     def write_predictions(self, model: Any, processor: Any, data: Rows, settings: ChoiceSettings, folder: Path) -> Path:
         """Write lines {"idx", "label"} for COPA and other data, or the table of SWAG's or ARC's leaderboard."""

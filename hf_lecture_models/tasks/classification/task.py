@@ -24,6 +24,13 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import best_validation, is_main_process
 from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.defaults import (
+    MODEL,
+    TOKENIZER,
+    note_pairs_of_bag,
+    reads_pairs_as_one,
+)
+from hf_lecture_models.tasks.classification.errors import class_errors, number_errors, set_errors
 from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL, kind_of_labels
 from hf_lecture_models.tasks.classification.labels import (
     as_number,
@@ -54,6 +61,7 @@ from hf_lecture_models.tasks.classification.weights import (
     weighted_set_loss,
 )
 from hf_lecture_models.tasks.core.baselines import LearnedBaseline
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import joined_columns, keys_of_classes, keys_of_rows
@@ -73,6 +81,7 @@ from hf_lecture_models.tasks.core.settings import Settings, store_settings
 from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batches
 
@@ -97,6 +106,7 @@ _MEASURES_OF_KINDS = {
     REGRESSION: ("pearson",),
     None: ("accuracy", "micro_f1", "macro_f1", "exact_match", "pearson"),
 }
+_TEXTS = ("text", "text_pair")
 _HIGHEST_SCORE = 5.0
 
 
@@ -179,8 +189,11 @@ class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkReci
     label_columns: list[str] = setting(
         [], "columns of 0 and 1, one for each class, in place of the column `label`: toxic,insult"
     )
+    tokenizer: dict[str, Any] = setting(
+        TOKENIZER, f"type {tokenizer_types()}; options of its train(); sampling: 0.2, as for every task"
+    )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_bag_of_words"},
+        MODEL,
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
     pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
@@ -259,6 +272,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     recipe_class: ClassVar[type[TextClassificationRecipe]] = TextClassificationRecipe
     settings_class = ClassificationSettings
     line_form = PairLines("texts, or pairs with a tab between them", optional=("text_pair",))
+    next_command = "hf-lecture predict {} < texts.txt"
     baseline = MostFrequentClass()
 
     def measures(self, settings: ClassificationSettings) -> tuple[Measure, ...]:
@@ -349,7 +363,9 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
-        if "text_pair" in data.columns and not _parts_pairs(processor):
+        if "text_pair" in data.columns and reads_pairs_as_one(model):
+            note_pairs_of_bag()
+        elif "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)
@@ -458,6 +474,19 @@ class TextClassification(Task[TextClassificationRecipe]):
         if model.config.problem_type == MULTI_LABEL and options.top_k is None:
             return best_sets(scores, class_thresholds(model.config, settings.thresholds), names)
         return [best_classes(own, names, options.top_k or 1) for own in scores]
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> Errors:
+        """Return the rows with wrong classes, or all rows of a regression, with their texts."""
+        encoded, settings = self.encode(model, processor, data, settings), settings.for_model(model.config)
+        logits, names = self.predict(model, processor, encoded), classes_of(model.config)
+        inputs: dict[str, Any] = {name: data.columns[name] for name in _TEXTS if name in data.columns}
+        inputs["where"] = [data.where(row) for row in range(len(data))]
+        if settings.problem_type == REGRESSION:
+            return number_errors(inputs, logits[:, 0].tolist(), encoded.labels)
+        if settings.problem_type == MULTI_LABEL:
+            chosen = chosen_classes(logits.sigmoid(), class_thresholds(model.config, settings.thresholds))
+            return set_errors(inputs, chosen, encoded.labels, names)
+        return class_errors(model.config, inputs, logits, encoded.labels)
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings, folder: Path

@@ -19,6 +19,8 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.written_baseline import MostFrequentTarget
+from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.task import Encoded, Measure
 from hf_lecture_models.tasks.translation.task import Translation, TranslationRecipe, TranslationSettings
@@ -70,6 +72,7 @@ class TextToText(Translation):
     script = "finetune_text_to_text.py"
     recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
     settings_class: ClassVar[type[TextToTextSettings]] = TextToTextSettings
+    baseline = MostFrequentTarget()
 
     def measures(self, settings: TextToTextSettings) -> tuple[Measure, ...]:  # type: ignore[override]
         """Return the accuracy, and the share of outputs that name no class."""
@@ -117,17 +120,20 @@ class TextToText(Translation):
         model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
         return model
 
-    def measure(  # type: ignore[override]
-        self, model: Any, processor: Any, encoded: Encoded, settings: TextToTextSettings
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> list[Any]:
+        """Return the class that each output names, None for one that names no class."""
+        classes = written_classes(model, processor, settings)
+        return [classes.get(text) for text in super().answers(model, processor, encoded, settings)]
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[Any], settings: Any
     ) -> dict[str, Any]:
         """Return the measures, the number of examples, and the number of beams."""
-        classes = written_classes(model, processor, settings)
-        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, settings)]
-        right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
+        right = [ours == theirs for ours, theirs in zip(answers, encoded.labels, strict=True)]
         return {
             "accuracy": sum(right) / len(right),
-            "no_class": found.count(None) / len(found),
-            "examples": len(found),
+            "no_class": list(answers).count(None) / len(answers),
+            "examples": len(answers),
             "num_beams": settings.num_beams,
         }
 
@@ -135,6 +141,16 @@ class TextToText(Translation):
         """Return the outputs for each source, which have no more tokens than the longest class."""
         options = {"max_new_tokens": _most_tokens(model, processor, settings), **options}
         return super().predict(model, processor, encoded, settings, *args, **options)
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: TextToTextSettings) -> Errors:  # type: ignore[override]
+        """Return the rows with another output than the right class's name, in the order of the data."""
+        classes, encoded = written_classes(model, processor, settings), self.encode(model, processor, data, settings)
+        texts = [outputs[0].text for outputs in self.predict(model, processor, encoded, settings)]
+        items = [
+            {"text": source, "gold": gold, "predicted": classes.get(own, own), "where": data.where(row)}
+            for row, (source, gold, own) in enumerate(zip(data.columns["source"], encoded.labels, texts, strict=True))
+        ]
+        return errors_of_classes(items)
 
     def write_predictions(  # type: ignore[override]
         self, model: Any, processor: Any, data: Rows, settings: TextToTextSettings, folder: Path

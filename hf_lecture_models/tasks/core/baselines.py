@@ -12,10 +12,10 @@ measured again.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,16 +25,16 @@ from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.tasks.metrics.sums import Sums
 
-if TYPE_CHECKING:
-    from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
-
 RESAMPLES = 1000
 _DRAWN_TOGETHER = 10
 _MOST_GROUPS = 10_000
 
 
 class Baseline(ABC):
-    """The answers to a task's rows that need no model."""
+    """The answers to a task's rows that need no model.
+
+    `encoded` is an `Encoded`, and answers have the form of the task's own `Task.answers`.
+    """
 
     @abstractmethod
     def learn(self, processor: Any, data: Any, settings: Any) -> dict[str, Any] | None:
@@ -44,14 +44,14 @@ class Baseline(ABC):
         """
 
     @abstractmethod
-    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: "Encoded", settings: Any) -> Any:
+    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Any, settings: Any) -> Any:
         """Return answers in the form of `Task.answers`; None if the facts do not fit the model."""
 
     @abstractmethod
-    def sums(self, model: Any, processor: Any, encoded: "Encoded", answers: Any, settings: Any) -> dict[str, Sums]:
+    def sums(self, model: Any, processor: Any, encoded: Any, answers: Any, settings: Any) -> dict[str, Sums]:
         """Return the measures of answers as sums over rows, by their keys, without those that have no such form."""
 
-    def only_answer(self, model: Any, encoded: "Encoded", answers: Any) -> str:
+    def only_answer(self, model: Any, encoded: Any, answers: Any) -> str:
         """Return the answer that all rows get, as a message shows it; "" if answers differ, or right ones do not."""
         return ""
 
@@ -73,12 +73,17 @@ class Comparison:
     differences: dict[str, dict[str, float]]
     only_answer: str = ""
 
-    def warnings(self, measure: "Measure") -> list[str]:
-        """Return a line for each reason why the model may be useless, by the task's first measure."""
+    def warnings(self, measures: Sequence[Any]) -> list[str]:
+        """Return a line for each reason why the model may be useless.
+
+        Args:
+            measures: the task's measures, of which the first one with a difference decides.
+        """
         lines = [f"warning: the model predicts {self.only_answer} for every row"] if self.only_answer else []
-        found = self.differences.get(measure.key)
-        if found is None:
+        measure = next((own for own in measures if own.key in self.differences), None)
+        if measure is None:
             return lines
+        found = self.differences[measure.key]
         low, high = (-found["high"], -found["low"]) if measure.lower_is_better else (found["low"], found["high"])
         said = f"the baseline ({self.name}) in {measure.key}, difference {shown_difference(found)}"
         if high < 0:
@@ -98,18 +103,19 @@ class Comparison:
         """Return the name, measures and differences for programs and cards."""
         return {"name": self.name, "measures": self.measures, "differences": self.differences}
 
-    def lines(self, part: str, measure: "Measure") -> list[str]:
-        """Return a line with the values of model and baseline, and the warnings.
+    def lines(self, part: str, measures: Sequence[Any]) -> list[str]:
+        """Return a line with the first measure of model and baseline, and the warnings.
 
         Args:
             part: the name of the measured data.
-            measure: the measure that is shown.
+            measures: the task's measures.
         """
-        found, other = self.differences.get(measure.key), self.measures.get(measure.key)
-        if found is None or other is None:
-            return self.warnings(measure)
-        value = f"{part} {measure.key} {other + found['difference']:.4g}, {self.name} {other:.4g}"
-        return [f"{value}, difference {shown_difference(found)} (95 % interval)", *self.warnings(measure)]
+        key = next((own.key for own in measures if own.key in self.differences), None)
+        if key is None:
+            return self.warnings(measures)
+        found, other = self.differences[key], self.measures[key]
+        value = f"{part} {key} {other + found['difference']:.4g}, {self.name} {other:.4g}"
+        return [f"{value}, difference {shown_difference(found)} (95 % interval)", *self.warnings(measures)]
 
 
 def shown_difference(found: Mapping[str, float]) -> str:
@@ -124,13 +130,13 @@ def shown_difference(found: Mapping[str, float]) -> str:
 def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, dict[str, float]]:
     """Return the difference of each measure, with the ends of its 95 % interval by a paired bootstrap over rows.
 
-    Measures that are not finite are left out.
+    Measures that are not finite are left out; a single row has no interval.
 
     Args:
         ours, theirs: the measures of two systems as sums over the same rows.
     """
     keys = [key for key in ours if key in theirs and np.isfinite([ours[key].measure(), theirs[key].measure()]).all()]
-    if not keys:
+    if not keys or len(ours[keys[0]].rows) < 2:
         return {}
     parts = [side[key] for key in keys for side in (ours, theirs)]
     ends = np.cumsum([part.rows.shape[1] for part in parts])[:-1]
@@ -146,7 +152,7 @@ def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, d
 def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
     """Return the sums over as many rows as there are, drawn with replacement, always the same ones.
 
-    Of more than 10,000 rows, neighbours are added up to 10,000 groups, which are drawn like rows.
+    Of more than 10,000 rows, neighbours are added up to at most 10,000 groups of one size, which are drawn like rows.
 
     >>> resampled_sums(np.ones((5, 1)), resamples=2).tolist()
     [[5.0], [5.0]]
@@ -157,8 +163,9 @@ def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
     Returns:
         (resamples, numbers)
     """
-    if len(rows) > _MOST_GROUPS:
-        rows = np.add.reduceat(rows, np.linspace(0, len(rows), _MOST_GROUPS, endpoint=False).astype(int), axis=0)
+    together = -(-len(rows) // _MOST_GROUPS)
+    if together > 1:
+        rows = np.add.reduceat(rows, np.arange(0, len(rows), together), axis=0)
     random, count = np.random.default_rng(0), len(rows)
     sums = []
     for start in range(0, resamples, _DRAWN_TOGETHER):
@@ -221,10 +228,10 @@ class Measuring:
 
     def __init__(
         self,
-        task: "Task[Any]",
+        task: Any,
         model: Any,
         processor: Any,
-        encoded: "Encoded",
+        encoded: Any,
         settings: Any,
         learned: LearnedBaseline | None = None,
     ) -> None:
@@ -232,6 +239,7 @@ class Measuring:
         self.learned = learned
         self.baseline: tuple[str, dict[str, float]] | None = None
         self._answers: Any = None
+        self._sums: dict[str, Sums] | None = None
         if learned is not None:
             name, self._answers = self._baseline_answers(model, learned)
             self.baseline = (name, self._measures(model, self._answers)) if name else None
@@ -248,9 +256,12 @@ class Measuring:
         """Return the comparison of a model's answers with the baseline's."""
         if self.baseline is None or self.learned is None:
             return None
-        own, sides = self.learned.baseline, (answers, self._answers)
-        sums = [own.sums(model, self.processor, self.encoded, side, self.settings) for side in sides]
-        return Comparison(*self.baseline, compare(*sums), own.only_answer(model, self.encoded, answers))
+        own = self.learned.baseline
+        place = model, self.processor, self.encoded
+        if self._sums is None:
+            self._sums = own.sums(*place, self._answers, self.settings)
+        differences = compare(own.sums(*place, answers, self.settings), self._sums)
+        return Comparison(*self.baseline, differences, own.only_answer(model, self.encoded, answers))
 
     def _baseline_answers(self, model: Any, learned: LearnedBaseline) -> tuple[str, Any]:
         """Return the name and the answers, by the learned facts or else by those of the measured rows; or ""."""
@@ -259,7 +270,8 @@ class Measuring:
         if learned.facts is not None and (found := own.answers(learned.facts, *place)) is not None:
             return learned.facts["name"], found
         facts = own.learn(self.processor, self.encoded.data, self.settings)
-        return ("", None) if facts is None else (f"{facts['name']} of these rows", own.answers(facts, *place))
+        found = None if facts is None else own.answers(facts, *place)
+        return ("", None) if facts is None or found is None else (f"{facts['name']} of these rows", found)
 
     def _measures(self, model: Any, answers: Any) -> dict[str, float]:
         found = self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)
@@ -268,7 +280,7 @@ class Measuring:
 
 
 def evaluate_beside(
-    task: "Task[Any]", model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
+    task: Any, model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
 ) -> tuple[dict[str, Any], Comparison | None]:
     """Return the results of `Task.evaluate` and the comparison with the baseline, which is None for a task without one.
 

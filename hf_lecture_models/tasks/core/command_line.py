@@ -4,27 +4,13 @@
 import argparse
 import os
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from hf_lecture_models.io.recipe import coerced, describe_fields, load_recipe
+from hf_lecture_models.tasks.core.example_options import ALIASES, BATCH_SIZE, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.task import Task
-
-_ALIASES = {
-    "model_name_or_path": "from_pretrained",
-    "task_name": "task",
-    "dataset_config_name": "dataset_config",
-    "train_file": "train_files",
-    "validation_file": "validation_files",
-    "test_file": "predict_files",
-    "max_seq_length": "max_length",
-    "num_train_epochs": "epochs",
-    "gradient_accumulation_steps": "accumulation_steps",
-}
-"""The fields of recipes by the options of transformers' example scripts."""
-_BATCH_SIZE = "per_device_train_batch_size"
-EXAMPLE_SWITCHES = frozenset({"do_train", "do_eval", "do_predict"})
-EXAMPLE_OPTIONS = EXAMPLE_SWITCHES.union(_ALIASES, [_BATCH_SIZE])
 
 
 def print_help(task: Task[Any], description: str) -> None:
@@ -43,8 +29,13 @@ def print_help(task: Task[Any], description: str) -> None:
     parser.parse_args(["--help"])
 
 
-def load_with_example_options(task: Task[Any], path: str | None, values: dict[str, Any]) -> Any:
+def load_with_example_options(
+    task: Task[Any], path: str | None, values: dict[str, Any], base: Mapping[str, Any]
+) -> Any:
     """Load a recipe as `load_recipe` does, with values that are named as in transformers' example scripts.
+
+    Args:
+        base: values of fields that neither the file nor the command names.
 
     Raises:
         ValueError: an option stands for a field that the recipe lacks, or one that is given too.
@@ -56,15 +47,15 @@ def load_with_example_options(task: Task[Any], path: str | None, values: dict[st
             f"--{min(asked)} without --do_train would not train, which this script always does: add --do_train; "
             "`hf-lecture evaluate` and `hf-lecture predict` are for a model that is trained"
         )
-    per_device = values.pop(_BATCH_SIZE, None)
+    per_device = values.pop(BATCH_SIZE, None)
     values = _with_own_names(task, values)
-    recipe = load_recipe(path, values, recipe_class=recipe_class)
+    recipe = load_recipe(path, values, recipe_class=recipe_class, base=base)
     if "do_predict" in asked and not recipe.predict_files and not recipe.predict_split:
         if not recipe.dataset_name:
             raise ValueError(
                 "--do_predict: the recipe names no data set on the Hub; --predict_files names your own rows"
             )
-        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=recipe_class)
+        recipe = load_recipe(path, values | {"predict_split": "test"}, recipe_class=recipe_class, base=base)
     return recipe if per_device is None else _with_batch_size(recipe, per_device, values)
 
 
@@ -72,7 +63,7 @@ def _with_own_names(task: Task[Any], values: dict[str, Any]) -> dict[str, Any]:
     """Return the values by the names of the recipe's fields."""
     renamed: dict[str, Any] = {}
     for name, value in values.items():
-        field = _ALIASES.get(name, name) if name not in task.recipe_class.__dataclass_fields__ else name
+        field = ALIASES.get(name, name) if name not in task.recipe_class.__dataclass_fields__ else name
         if field != name and field not in task.recipe_class.__dataclass_fields__:
             raise ValueError(f"--{name} stands for {field}, which the recipes of {task.script} do not have")
         if field in renamed:
@@ -83,18 +74,18 @@ def _with_own_names(task: Task[Any], values: dict[str, Any]) -> dict[str, Any]:
 
 def _with_batch_size(recipe: Any, per_device: Any, values: dict[str, Any]) -> Any:
     if "batch_size" in values:
-        raise ValueError(f"--batch_size is that of the whole step and follows from --{_BATCH_SIZE}; keep one of them")
+        raise ValueError(f"--batch_size is that of the whole step and follows from --{BATCH_SIZE}; keep one of them")
     pieces = recipe.accumulation_steps * int(os.environ.get("WORLD_SIZE", "1"))
-    return replace(recipe, batch_size=coerced(per_device, int, _BATCH_SIZE) * pieces)
+    return replace(recipe, batch_size=coerced(per_device, int, BATCH_SIZE) * pieces)
 
 
 def _describe_options(task: Task[Any]) -> str:
     """Describe the options of transformers' example scripts, for `--help`."""
     fields = task.recipe_class.__dataclass_fields__
-    named = [f"--{alias} ({field})" for alias, field in _ALIASES.items() if field in fields]
+    named = [f"--{alias} ({field})" for alias, field in ALIASES.items() if field in fields]
     texts = (
         f"options of transformers' examples, with the field that each stands for: {', '.join(named)}.",
-        f"--{_BATCH_SIZE} N is a batch_size of N times accumulation_steps times the number of processes.",
+        f"--{BATCH_SIZE} N is a batch_size of N times accumulation_steps times the number of processes.",
         "--do_train and --do_eval change nothing: the model is always trained, and measured on what validation data "
         "there are; --do_predict predicts the data set's split test where no predict_files or predict_split are named.",
     )

@@ -2,8 +2,12 @@
 """The parts of a run's data: they are read, limited, and training rows are held out where there is nothing to measure
 on. What is wrong with the rows is said in one line each."""
 
+import os
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hf_lecture_models.data.holdout import (
@@ -15,6 +19,7 @@ from hf_lecture_models.data.holdout import (
     as_key,
     draw_lines,
     draw_rows,
+    read_split,
     shared_values,
 )
 from hf_lecture_models.data.recipe import SplitRecipe
@@ -141,7 +146,7 @@ def hold_out_rows(rows: Rows, recipe: SplitRecipe, keys: SplitKeys) -> tuple[Row
         return rows, None, None
     train, validation = rows.select(sorted({*range(len(rows))} - {*chosen})), rows.select(chosen)
     sources = list(rows.read_sources)
-    together = [name for name, values in keys.together.items() if len({*values}) < len(rows)]
+    together = [name for name, values in keys.together.items() if _has_equal(values)]
     total = sum(length for _, length in sources)
     held_out = HeldOut(total, list(validation.numbers), sources, keys.stratified_by, together)
     how = [f"the same share of each {keys.stratified_by}"] if keys.stratified_by else []
@@ -169,6 +174,55 @@ def hold_out_texts(texts: Any, recipe: SplitRecipe) -> tuple[Any, Any, HeldOut |
     held_out = HeldOut(len(texts), chosen, [(name, len(texts))])
     _say_held_out(len(chosen), len(texts), "texts", ["stretches of neighbouring ones"], recipe)
     return [texts[row] for row in kept], [texts[row] for row in chosen], held_out
+
+
+def _has_equal(values: Sequence[Hashable]) -> bool:
+    named = [value for value in values if value is not None]
+    return len({*named}) < len(named)
+
+
+def read_held_out(task: "Task[Any]", recipe: Any, folder: str | os.PathLike[str]) -> Any:
+    """Read those training rows of a recipe that a run has held out.
+
+    Args:
+        recipe: it names all training files of the run, in their order, or some of them.
+        folder: the run's folder, in which `split.json` names the rows.
+
+    Raises:
+        ValueError, OSError: as `read_split` and `Task.read`; or the files are not those of the run, or no row of them
+            was held out.
+    """
+    split, data = read_split(folder), task.read(recipe, "train")
+    found: Any
+    chosen = {*split.validation}
+    if isinstance(data, Rows):
+        first = _first_numbers(data, split, folder)
+        starts = [0, *accumulate(length for _, length in data.read_sources)]
+        sources = [bisect(starts, number) - 1 for number in data.numbers]
+        numbers = [first[at] + number - starts[at] for at, number in zip(sources, data.numbers, strict=True)]
+        found = data.select([row for row, number in enumerate(numbers) if number in chosen])
+    else:
+        if len(data) < split.rows:
+            raise ValueError(f"{folder}/{SPLIT_FILE} counts {split.rows:,} texts, and there are {len(data):,} here")
+        found = [text for number, text in enumerate(data) if number in chosen]
+    if not len(found):
+        raise ValueError(f"the run of {folder} held out no row of these files; name its other training files")
+    return found
+
+
+def _first_numbers(rows: Rows, split: HeldOut, folder: Any) -> list[int]:
+    """Return the number of the first row of each source in the run, whose files may have been moved since."""
+    starts = [0, *accumulate(length for _, length in split.sources)]
+    known: dict[tuple[str, int], int] = {}
+    for (name, length), start in zip(split.sources, starts, strict=False):
+        known.setdefault((Path(name).name, length), start)
+    for name, length in rows.read_sources:
+        if (Path(name).name, length) not in known:
+            there = ", ".join(f"{name} ({length:,})" for name, length in split.sources)
+            raise ValueError(
+                f"{name} ({length:,} rows) is none of the training files that {folder}/{SPLIT_FILE} names: {there}"
+            )
+    return [known[Path(name).name, length] for name, length in rows.read_sources]
 
 
 def _is_enough(number: int, recipe: SplitRecipe, items: str) -> bool:
@@ -236,8 +290,8 @@ def _warn_of_shared_lines(part: str, texts: Sequence[str], training: Sequence[st
 def _warn_of_shared(part: str, number: int, shared: Sequence[int], name: str, where: Callable[[int], str]) -> None:
     if shared:
         log_once(
-            f"warning: {len(shared):,} of {number:,} {part} rows have a {name} that is also trained on, "
-            f"{where(shared[0])} the first: their measures are too good"
+            f"warning: {len(shared):,} of {number:,} {part} rows have a {name} that is also in the training data, "
+            f"{where(shared[0])} the first: measures on them are too good"
         )
 
 

@@ -19,14 +19,13 @@ from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.recipe import default_of, load_recipe, parse_overrides
 from hf_lecture_models.io.runs import AFTER_TEST, as_options, as_program, is_main_process, log_once
 from hf_lecture_models.io.task_file import read_task_file
+from hf_lecture_models.tasks.core.afterwards import lines_afterwards, validation_errors
 from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, evaluate_beside
-from hf_lecture_models.tasks.core.command_line import (
-    EXAMPLE_OPTIONS,
-    EXAMPLE_SWITCHES,
-    load_with_example_options,
-    print_help,
-)
+from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
+from hf_lecture_models.tasks.core.errors import Errors
+from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
 from hf_lecture_models.tasks.core.hold_out import read_parts
+from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors
 from hf_lecture_models.trainer.loop import TrainingResult
@@ -44,11 +43,14 @@ class Outcome(NamedTuple):
         training: the result of the training loop.
         test_results: the measures on the test data; None without test data, or if a signal stopped the run.
         predictions: the file or folder of predictions; None without data to predict, or if a signal stopped the run.
+        errors: the errors of the best weights on the validation data; None if they were not asked for, or without such
+            data.
     """
 
     training: TrainingResult
     test_results: dict[str, Any] | None = None
     predictions: Path | None = None
+    errors: Errors | None = None
 
     @property
     def signal(self) -> str:
@@ -71,7 +73,11 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
     try:
         with as_program():
             recipe, resume = parse_command(task, arguments, description)
-            outcomes = train_seeds(task, recipe, resume) if recipe.seeds else [train_and_test(task, recipe, resume)]
+            outcomes = (
+                train_seeds(task, recipe, resume)
+                if recipe.seeds
+                else [train_and_test(task, recipe, resume, with_errors=True)]
+            )
     except (ValueError, OSError, FloatingPointError, ImportError, torch.OutOfMemoryError) as error:
         fields = ("resume", *task.recipe_class.__dataclass_fields__)
         said = as_options(" ".join(str(error).split()), {name: f"--{name}" for name in fields})
@@ -85,12 +91,16 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
             print(f"seed {recipe.seeds[index]}: " if recipe.seeds else "", closing_line(task, outcome), sep="")
         if recipe.seeds and not outcomes[-1].signal:
             print(_line_of_seeds(task, recipe, outcomes))
+        if not recipe.seeds and not outcomes[-1].signal:
+            print(*lines_afterwards(task, outcomes[0].training.folder, outcomes[0].errors), sep="\n")
     if outcomes[-1].signal:
         sys.exit(128 + signal.Signals[outcomes[-1].signal])
 
 
 def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -> tuple[Any, bool]:
     """Return the recipe that the command line gives, and whether to resume.
+
+    A resumed run has the values that its output folder's recipe says, where the command and its recipe say nothing.
 
     Raises:
         ValueError: a field is unknown or has an impossible value.
@@ -104,10 +114,11 @@ def parse_command(task: Task[Any], arguments: Sequence[str], description: str) -
         rest = [argument for argument in rest if argument != "--resume"]
     path = rest.pop(0) if rest and not rest[0].startswith("--") else None
     values = parse_overrides(rest, task.recipe_class, EXAMPLE_SWITCHES)
+    base = saved_values(path, values, task.recipe_class) if resume else {}
     if EXAMPLE_OPTIONS.isdisjoint(values):
-        recipe = load_recipe(path, values, recipe_class=task.recipe_class)
+        recipe = load_recipe(path, values, recipe_class=task.recipe_class, base=base)
     else:
-        recipe = load_with_example_options(task, path, values)
+        recipe = load_with_example_options(task, path, values, base)
     return recipe, resume
 
 
@@ -117,10 +128,13 @@ def train_from_command(task: Task[Any], arguments: Sequence[str], description: s
     return train_and_test(task, recipe, resume)
 
 
-def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcome:
+def train_and_test(task: Task[Any], recipe: Any, resume: bool = False, with_errors: bool = False) -> Outcome:
     """Train by a recipe, then measure the best model on its test data, and predict its rows without labels, if any.
 
     The test results are written to `facts.json` in the output folder, for the model's card.
+
+    Args:
+        with_errors: return the errors on the validation data too, which takes another prediction of them.
 
     Raises:
         ValueError, OSError, FloatingPointError, ImportError: an error in reading the data, building the model or
@@ -146,6 +160,9 @@ def train_and_test(task: Task[Any], recipe: Any, resume: bool = False) -> Outcom
         return outcome
     if validation_data is not None:
         _log_baseline(task, recipe, "validation", comparison_of(outcome.training.folder, "validation"))
+    if validation_data is not None and with_errors:
+        found = validation_errors(task, model, processor, validation_data, recipe, outcome.training.folder)
+        outcome = outcome._replace(errors=found)
     if test_data is None and unlabelled is None:
         return outcome
     return _test_and_predict(task, recipe, processor, model, test_data, unlabelled, outcome)
@@ -182,8 +199,7 @@ def _test_and_predict(
 def _log_baseline(task: Task[Any], recipe: Any, part: str, beside: Comparison | None) -> None:
     """Log the first measure beside the baseline's, with the difference and the warnings."""
     if beside is not None:
-        measure = next(own for own in task.measures(recipe) if own.key in beside.measures)
-        for line in beside.lines(part, measure):
+        for line in beside.lines(part, task.measures(recipe)):
             log_once(line)
 
 

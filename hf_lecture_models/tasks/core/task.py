@@ -18,6 +18,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
 from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.sampled import sampled_batches
@@ -147,6 +148,7 @@ class Task(ABC, Generic[RecipeType]):
         settings_class: the class of its settings, from which that of its recipes inherits.
         line_form: the form of lines that `hf-lecture predict` reads; None: its models predict nothing for a line.
         baseline: the trivial answers that stand beside each measure; None: there are none.
+        next_command: the command that uses a trained model, with {} for its folder; "": there is none.
     """
 
     name: ClassVar[str]
@@ -158,6 +160,7 @@ class Task(ABC, Generic[RecipeType]):
     settings_class: ClassVar[type[Settings]] = Settings
     line_form: ClassVar[LineForm | None] = None
     baseline: ClassVar[Baseline | None] = None
+    next_command: ClassVar[str] = ""
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model is one of this task."""
@@ -283,6 +286,14 @@ class Task(ABC, Generic[RecipeType]):
         """
         raise ValueError(f"{type(model).__name__} predicts no classes, tags, words, choices or answers")
 
+    def errors(self, model: Any, processor: Any, data: Any, settings: Any) -> Errors | None:
+        """Return the wrong predictions for labelled data, worst first; None: the task does not tell right from wrong.
+
+        Raises:
+            ValueError: as `encode`.
+        """
+        return None
+
     def write_predictions(self, model: Any, processor: Any, data: Any, settings: Any, folder: Path) -> Path:
         """Write the predictions for data without labels, in the format of the benchmark.
 
@@ -332,11 +343,11 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        beside, evaluation = self._learn_baseline(processor, data, recipe), None
-        if validation_data is not None:
-            evaluation = self.evaluation(model, processor, validation_data, recipe, beside)
+        beside, none = self._learn_baseline(processor, data, recipe), validation_data is None
+        evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
         parts = {"the training data": ("train", data), "the validation data": ("validation", validation_data)}
         saved_processor = None if processor is None else with_input_limit(processor, model)
+        saved = [part for part in (saved_processor, task_file, beside, *save_with) if part is not None]
         with recipe.while_training(model, batches):
             return train(
                 model,
@@ -344,7 +355,7 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=(*(part for part in (saved_processor, task_file, beside) if part is not None), *save_with),
+                save_with=saved,
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)

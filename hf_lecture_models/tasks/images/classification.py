@@ -17,9 +17,11 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.errors import class_errors
 from hf_lecture_models.tasks.classification.kinds import SINGLE_LABEL
 from hf_lecture_models.tasks.classification.labels import class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import SMALL_VIT
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import keys_of_classes
@@ -93,6 +95,7 @@ class ImageClassification(Task[ImageClassificationRecipe]):
     recipe_class = ImageClassificationRecipe
     settings_class = ImageClassSettings
     line_form = IMAGE_LINES
+    next_command = "hf-lecture predict {} photo.png"
     baseline = MostFrequentClass()
 
     def measures(self, settings: ImageClassSettings) -> tuple[Measure, ...]:
@@ -171,6 +174,12 @@ class ImageClassification(Task[ImageClassificationRecipe]):
         logits = self.predict(model, processor, self.encode(model, processor, data, settings), options.batch_size)
         names = classes_of(model.config)
         return [best_classes(scores, names, options.top_k or 1) for scores in class_scores(logits, model.config)]
+
+    def errors(self, model: Any, processor: Any, data: Rows, settings: ImageClassSettings) -> Errors:
+        """The images with a wrong class, each by its file, or file and row."""
+        encoded = self.encode(model, processor, data, settings)
+        images = {"image": [where(data, row) for row in range(len(data))]}
+        return class_errors(model.config, images, self.predict(model, processor, encoded), encoded.labels)
 
     def write_predictions(
         self, model: Any, processor: Any, data: Rows, settings: ImageClassSettings, folder: Path

@@ -124,6 +124,7 @@ class SyntheticRecall(Task[SyntheticRecallRecipe]):
     pipeline_tag = "text-generation"
     items = "answers"
     script = "train_recall.py"
+    next_command = "hf-lecture predict {} < texts.txt"
     recipe_class: ClassVar[type[SyntheticRecallRecipe]] = SyntheticRecallRecipe
     settings_class = RecallSettings
     line_form = RecallLines("texts whose next word is asked for", optional=("answers",))

@@ -125,6 +125,7 @@ class SequencePrediction(Task[SequencePredictionRecipe]):
     pipeline_tag = ""
     items = "points"
     script = "train_sequence_prediction.py"
+    next_command = "hf-lecture see strokes {}"
     recipe_class: ClassVar[type[SequencePredictionRecipe]] = SequencePredictionRecipe
     settings_class = PointSettings
     line_form = PointLines("lists of points to go on from, [[3, 1, 0], [4, 1, 1]]", {"points": list})

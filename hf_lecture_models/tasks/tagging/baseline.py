@@ -47,7 +47,7 @@ class MostFrequentTag(Baseline):
         rows = zip(answers, encoded.labels, strict=True)
         right = [sum(ours == ids[tag] for ours, tag in zip(*row, strict=True)) for row in rows]
         found = {"accuracy": sums.ratio(right, list(map(len, encoded.labels)))}
-        if settings.scheme == "plain":
+        if settings.for_model(model.config).scheme == "plain":
             return found
         return found | entity_sums([[names[tag] for tag in row] for row in answers], encoded.labels)
 

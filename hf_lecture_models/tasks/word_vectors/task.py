@@ -85,6 +85,7 @@ class WordVectors(TextsTask[WordVectorsRecipe]):
     pipeline_tag = "feature-extraction"
     items = "pairs"
     script = "train_word2vec.py"
+    next_command = "hf-lecture neighbours {} WORD"
     recipe_class = WordVectorsRecipe
 
     def is_for(self, model: Any) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from hf_lecture_models.tasks.captioning.rows import CaptionsRecipe, read_captions, read_slots, slots_of, write_caption
+from hf_lecture_models.tasks.captioning.task import ImageCaptioning, ImageCaptioningRecipe
 
 DIGITS: dict[str, Any] = {"dataset_name": "scikit-learn:digits", "captions": "templated"}
 
@@ -54,9 +55,10 @@ def test_the_share_to_validate_on_is_drawn_once(tmp_path: Path) -> None:
         image(tmp_path, f"{number}.png")
     lines = "".join(f'{number}.png,"image {number}, with a comma"\n' for number in range(10))
     (tmp_path / "metadata.csv").write_text(f"file_name,text\n{lines}", encoding="utf-8")
-    recipe = CaptionsRecipe(train_files=[str(tmp_path)], validation_share=0.3)
-    parts = [read_captions(recipe, part) for part in ("train", "validation")]
+    recipe = ImageCaptioningRecipe(train_files=[str(tmp_path)], validation_share=0.3, stratify=False)
+    *parts, held_out = ImageCaptioning().hold_out(read_captions(recipe, "train"), recipe)
     assert [len(rows) for rows in parts if rows is not None] == [7, 3]
+    assert held_out.validation == sorted(np.random.default_rng(0).permutation(10)[:3].tolist())
     texts = [text for rows in parts if rows is not None for text in rows.columns["text"]]
     assert sorted(texts) == [f"image {number}, with a comma" for number in range(10)]
     unlabelled = read_captions(CaptionsRecipe(predict_files=[str(tmp_path)]), "predict")

@@ -24,6 +24,7 @@ from hf_lecture_models.tasks.images.batches import (
     MaskedImageBatches,
     MaskedImages,
 )
+from hf_lecture_models.tasks.images.classification import ImageClassification, ImageClassificationRecipe
 from hf_lecture_models.tasks.images.pixels import Augmentation, Normalization, load_pixels
 from hf_lecture_models.tasks.images.processors import make_image_processor
 from hf_lecture_models.tasks.images.rows import DIGITS, ImagesRecipe, fingerprint_images, read_images
@@ -127,13 +128,17 @@ def test_digits_in_three_parts() -> None:
 
 
 def test_a_share_of_the_training_images_is_for_validation(tmp_path: Path) -> None:
+    """Without `stratify` it is the draw of the published recipes."""
     images = np.arange(40, dtype=np.uint8)[:, None, None] * np.ones((1, 4, 4), dtype=np.uint8)
     path = write_idx(tmp_path, images, [i % 5 for i in range(40)])
-    recipe = ImagesRecipe(train_files=[str(path)], validation_share=0.25)
-    train, validation = (read_images(recipe, part) for part in ("train", "validation"))
+    recipe = ImageClassificationRecipe(train_files=[str(path)], validation_share=0.25, stratify=False)
+    task = ImageClassification()
+    train, validation, held_out = task.hold_out(task.read(recipe, "train"), recipe)
+    order = np.random.default_rng(0).permutation(40).tolist()
     shades = [[int(image[0, 0]) for image in rows.columns["image"]] for rows in (train, validation)]
     assert (len(shades[0]), len(shades[1])) == (30, 10)
-    assert sorted(shades[0] + shades[1]) == list(range(40))
+    assert shades == [order[10:], order[:10]]
+    assert held_out.validation == sorted(order[:10])
     assert all(shade % 5 == label for shade, label in zip(shades[1], validation.columns["label"], strict=True))
     assert read_images(recipe, "test") is None
     with pytest.raises(ValueError, match="validation_share and validation data are both given"):

@@ -1,0 +1,85 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The wrong predictions of a classifier of texts or images, and the largest errors of a regression."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from hf_lecture_models.tasks.classification.classes import class_scores
+from hf_lecture_models.tasks.classification.several_measures import named_classes
+from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
+from hf_lecture_models.tasks.core.labels import classes_of
+
+
+def class_errors(config: Any, inputs: Mapping[str, Sequence[Any]], logits: Tensor, labels: Sequence[float]) -> Errors:
+    """Return the rows with a wrong class: the input, the right class, the predicted one, and its probability.
+
+    >>> import torch
+    >>> from transformers import BertConfig
+    >>> config = BertConfig(id2label={0: "bad", 1: "good"})
+    >>> class_errors(config, {"text": ["a", "b"]}, torch.zeros(2, 2), [1, 0]).rows
+    [{'text': 'a', 'gold': 'good', 'predicted': 'bad', 'score': 0.5}]
+
+    Args:
+        config: the model's, with the names of its classes.
+        inputs: the columns that are shown, such as `text`; a column `where` comes last.
+        logits: (rows, classes).
+        labels: the ids of the right classes.
+    """
+    names, (scores, found) = classes_of(config), class_scores(logits, config).max(1)
+    answers = [
+        {"gold": names[int(label)], "predicted": names[own], "score": score}
+        for label, own, score in zip(labels, found.tolist(), scores.tolist(), strict=True)
+    ]
+    return errors_of_classes(_rows(inputs, answers))
+
+
+def number_errors(inputs: Mapping[str, Sequence[Any]], predictions: Sequence[float], labels: Sequence[float]) -> Errors:
+    """Return all rows, largest absolute error first: the input, the right number, the predicted one, the error.
+
+    >>> number_errors({"text": ["a", "b"], "where": ["x, row 1", "x, row 2"]}, [1.0, 4.0], [1.5, 2.0]).rows[0]
+    {'text': 'b', 'gold': 2.0, 'predicted': 4.0, 'error': 2.0, 'where': 'x, row 2'}
+    """
+    answers = [
+        {"gold": float(label), "predicted": own, "error": abs(own - label)}
+        for label, own in zip(labels, predictions, strict=True)
+    ]
+    rows = sorted(_rows(inputs, answers), key=lambda row: -row["error"])
+    return Errors(rows, len(rows), by="largest errors")
+
+
+def set_errors(
+    inputs: Mapping[str, Sequence[Any]], chosen: np.ndarray, labels: Sequence[Sequence[float]], names: Sequence[str]
+) -> Errors:
+    """Return the rows with wrong classes, most wrong ones first: the input, the right classes, the predicted ones.
+
+    >>> found = set_errors({"text": ["a", "b"]}, np.array([[True], [False]]), [[1.0], [1.0]], ["toxic"])
+    >>> found.rows
+    [{'text': 'b', 'gold': 'toxic', 'predicted': '-', 'wrong': 1}]
+
+    Args:
+        chosen: (rows, classes), True where a class is predicted.
+        labels: 1.0 and 0.0 for each row and class.
+        names: the class names.
+    """
+    right = np.asarray(labels, dtype=bool)
+    answers = [
+        {"gold": named_classes(gold, names), "predicted": named_classes(own, names), "wrong": int((gold != own).sum())}
+        for gold, own in zip(right, chosen, strict=True)
+    ]
+    rows = [row for row in _rows(inputs, answers) if row["wrong"]]
+    return Errors(sorted(rows, key=lambda row: -row["wrong"]), len(answers))
+
+
+def _rows(inputs: Mapping[str, Sequence[Any]], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the inputs with the answers behind them, and the place of each row at its end."""
+    first = {name: values for name, values in inputs.items() if name != "where"}
+    last = {name: values for name, values in inputs.items() if name == "where"}
+    return [
+        {name: values[row] for name, values in first.items()}
+        | own
+        | {name: values[row] for name, values in last.items()}
+        for row, own in enumerate(answers)
+    ]
