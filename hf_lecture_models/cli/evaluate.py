@@ -78,6 +78,11 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
             "--output draws a confusion matrix of classes, and these labels are numbers: --output errors.csv writes "
             "their largest errors"
         )
+    if any("predicted" not in own for own in measured["classes"].values()):
+        raise ValueError(
+            "--output draws a confusion matrix of one class a text, and here are several: --output errors.csv writes "
+            "the wrong ones"
+        )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
 
@@ -108,9 +113,13 @@ def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> N
             print(f"{key:>26}  {shown:<12}{other}" if other else f"{key:>26}  {shown}")
     rows = measured.get("classes", {}).items()
     if rows:
-        print(f"{'class':>26}  precision  recall      f1  examples")
+        last = "  threshold" if any("threshold" in own for _, own in rows) else ""
+        print(f"{'class':>26}  precision  recall      f1  examples{last}")
     for name, own in rows:
-        print(f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}")
+        last = f"  {own['threshold']:9.4f}" if "threshold" in own else ""
+        print(
+            f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}{last}"
+        )
 
 
 def _check(name: str, files: list[str], split: str | None, store: bool, held_out: bool) -> None:

@@ -65,7 +65,9 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
 
 
-OWN_OPTIONS = re.compile("--(columns|label_names)[.]|--scheme|--max_length|--split|--store|--output|--json")
+OWN_OPTIONS = re.compile(
+    "--(columns|label_names)[.]|--label_columns|--scheme|--max_length|--split|--store|--output|--json"
+)
 MISTAKES = {
     "no label": ("sst2", "a.tsv", "sentence\ta film\n"),
     "no column of labels": ("sst2", "a.tsv", "sentence\na film\n"),
@@ -133,6 +135,28 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
         status, _, err = run("evaluate", classifier, "text_classification", path, *words)
         assert status != 0
         assert message in err
+
+
+def test_several_classes_of_a_text(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    small_bert(**CLASSES, problem_type="multi_label_classification").save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    lines = ["text,positive,negative", *(f"{row['text']},{row['label']},1" for row in ROWS)]
+    (tmp_path / "dev.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["evaluate", folder, "text_classification", tmp_path / "dev.csv"]
+    status, _, err = run(*words)
+    assert status == 1
+    assert "has no column 'label', only text, positive, negative" in err
+    assert "--label_columns names several of 0 and 1" in err
+    words += ["--label_columns", "positive,negative", "--thresholds.negative", "0"]
+    status, out, err = run(*words)
+    assert status == 0, err
+    *_, heading, _, negative = out.splitlines()
+    assert heading.split() == ["class", "precision", "recall", "f1", "examples", "threshold"]
+    assert negative.split() == ["negative", "1.0000", "1.0000", "1.0000", str(len(ROWS)), "0.0000"]
+    status, _, err = run(*words, "--output", tmp_path / "confusion.svg")
+    assert status == 1
+    assert "draws a confusion matrix of one class a text, and here are several" in err
 
 
 def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
