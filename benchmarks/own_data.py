@@ -22,6 +22,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,25 @@ from benchmarks.common import (
 )
 from benchmarks.own_data_peers import PROGRAMS, folder_bytes
 from benchmarks.own_data_sets import CLASSES, KEPT_BACK, Parts, Row, write_csv
+from benchmarks.own_data_tags import (
+    ENTITIES,
+    KEPT_BACK_TAGS,
+    TAGS,
+    entity_measures,
+    most_frequent_tags,
+    tag_measures,
+    write_json,
+    written_tags,
+)
 
 SEEDS = (0, 1, 2)
 OURS = "hf-lecture"
+
+
+def most_frequent_class(train: list[Row], tests: list[Row]) -> list[str]:
+    """Return the most frequent class of the training rows for each test row."""
+    most, _ = Counter(str(row["label"]) for row in train).most_common(1)[0]
+    return [most] * len(tests)
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,8 @@ class Case:
         peers: names of the other programs.
         options: further options of the command.
         kept_back: True if nothing was chosen on it.
+        peer_script: the file in this folder that runs them.
+        trivial: returns the predictions of the trivial baseline from the training rows and the test rows.
     """
 
     title: str
@@ -68,6 +87,8 @@ class Case:
     suffix: str = ".csv"
     options: tuple[str, ...] = ()
     kept_back: bool = False
+    peer_script: str = "own_data_peers.py"
+    trivial: Callable[[list[Row], list[Row]], Sequence[Any]] = most_frequent_class
 
 
 def written_classes(folder: Path) -> list[str]:
@@ -96,6 +117,22 @@ CASES: dict[str, Case] = {
         kept_back=name in KEPT_BACK,
     )
     for name, (title, rows) in CLASSES.items()
+} | {
+    name: Case(
+        title,
+        "finetune_tagging",
+        rows,
+        written_tags,
+        measures,
+        (peer,),
+        write_json,
+        ".jsonl",
+        kept_back=name in KEPT_BACK_TAGS,
+        peer_script="own_data_tag_peers.py",
+        trivial=most_frequent_tags,
+    )
+    for sets, measures, peer in ((TAGS, tag_measures, "tagger"), (ENTITIES, entity_measures, "ner"))
+    for name, (title, rows) in sets.items()
 }
 
 
@@ -141,7 +178,7 @@ def model_bytes(folder: Path) -> int:
 
 def run_peer(case: Case, name: str, folder: Path, python: str, tests: list[Row]) -> dict[str, Any]:
     """Let another program learn; return measures, CPU seconds and bytes."""
-    script = str(ROOT / "benchmarks" / "own_data_peers.py")
+    script = str(ROOT / "benchmarks" / case.peer_script)
     output, seconds = timed_command([python, script, name, str(folder)], folder / f"{name}.log")
     found = json.loads(output.splitlines()[-1])
     measured = case.measure(found["predictions"], tests)
@@ -154,12 +191,6 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     if len(runs) > 1:
         means["standard_error"] = mean_and_error([next(iter(run.values())) for run in runs])["standard_error"]
     return {**means, "runs": runs}
-
-
-def trivial(case: Case, train: list[Row], tests: list[Row]) -> dict[str, float]:
-    """Return the measures of the most frequent class."""
-    most, _ = Counter(str(row["label"]) for row in train).most_common(1)[0]
-    return case.measure([most] * len(tests), tests)
 
 
 def measure_case(name: str, folder: Path, python: str) -> dict[str, Any]:
@@ -177,8 +208,8 @@ def measure_case(name: str, folder: Path, python: str) -> dict[str, Any]:
         "script": case.script,
         "kept_back": case.kept_back,
         "rows": {"train": len(train), "test": len(tests)},
-        "classes": len({str(row["label"]) for row in train}),
-        "trivial": trivial(case, train, tests),
+        "classes": len(set(chain.from_iterable(row.get("tags") or [str(row["label"])] for row in train))),
+        "trivial": case.measure(case.trivial(train, tests), tests),
         "programs": programs,
     }
 
