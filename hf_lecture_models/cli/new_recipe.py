@@ -108,7 +108,7 @@ def settle(found: Findings, looked: Looked) -> None:
     first = next(iter(looked.sides.values()), [])
     if is_without_blanks(scripts_of(first)) and recipe.tokenizer.get("type") == "word":
         why = "Most letters are of a script without blanks between words: each letter is a token."
-        changes["tokenizer"] = ({**recipe.tokenizer, "type": "char"}, why)
+        changes["tokenizer"] = ({"type": "char"}, why)
     found.recipe = replace(recipe, **{name: value for name, (value, _) in changes.items()})
     found.reasons |= {name: why for name, (_, why) in changes.items()}
 
