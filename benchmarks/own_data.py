@@ -9,13 +9,14 @@ holds out validation rows by itself. PYTHON is the interpreter of an environment
 (`benchmarks/own_data_peers.py` says how to install them); without it they are not measured.
 
 CPU seconds are those of the whole process: the start of the interpreter, imports, training, and the prediction of the
-test rows. A set that an earlier run of the same commit measured is not measured again.
+test rows. What an earlier run of the same commit measured is not measured again.
 """
 
 import csv
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -141,7 +142,7 @@ def timed_command(command: Sequence[str], log: Path) -> tuple[str, float]:
     Raises:
         RuntimeError: it failed; what it wrote is in the file `log`.
     """
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=log.parent, env=environment, capture_output=True, text=True, encoding="utf-8")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -154,6 +155,7 @@ def timed_command(command: Sequence[str], log: Path) -> tuple[str, float]:
 def run_ours(case: Case, folder: Path, seed: int, tests: list[Row]) -> dict[str, Any]:
     """Train by the command with the defaults; return measures, CPU seconds and bytes."""
     model = folder / f"model-{seed}"
+    shutil.rmtree(model, ignore_errors=True)
     files = [f"{part}{case.suffix}" for part in ("train", "test")]
     script = str(ROOT / "training" / f"{case.script}.py")
     options = ["--train_files", files[0], "--predict_files", files[1], "--output_dir", model.name, *case.options]
@@ -192,20 +194,16 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def measure_case(name: str, folder: Path, python: str) -> dict[str, Any]:
-    """Measure all programs on one set, or return what an earlier run of the same commit found."""
+    """Measure all programs on one set; those that an earlier run of the same commit measured are read."""
     case, own = CASES[name], folder / name
-    found_before = own / "found.json"
-    if found_before.is_file() and (found := json.loads(found_before.read_text("utf-8")))["commit"] == commit():
-        return found
     own.mkdir(parents=True, exist_ok=True)
     train, tests = case.rows()
     for part, rows in (("train", train), ("test", tests)):
         case.write(rows, own / f"{part}{case.suffix}")
-    programs = {OURS: summary([run_ours(case, own, seed, tests) for seed in SEEDS])}
+    programs = {OURS: summary([remembered(own, f"seed-{seed}", run_ours, case, own, seed, tests) for seed in SEEDS])}
     for peer in case.peers if python else ():
-        programs[peer] = summary([run_peer(case, peer, own, python, tests)])
-    found = {
-        "commit": commit(),
+        programs[peer] = summary([remembered(own, peer, run_peer, case, peer, own, python, tests)])
+    return {
         "title": case.title,
         "script": case.script,
         "kept_back": case.kept_back,
@@ -214,8 +212,16 @@ def measure_case(name: str, folder: Path, python: str) -> dict[str, Any]:
         "trivial": case.measure(case.trivial(train, tests), tests),
         "programs": programs,
     }
-    found_before.write_text(json.dumps(found), encoding="utf-8")
-    return found
+
+
+def remembered(folder: Path, name: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """Return what `run` returns, or what an earlier run of the same commit wrote to a file of the folder."""
+    path = folder / f"found-{name}.json"
+    if path.is_file() and (found := json.loads(path.read_text(encoding="utf-8")))["commit"] == commit():
+        return found["result"]
+    result = run(*arguments)
+    path.write_text(json.dumps({"commit": commit(), "result": result}), encoding="utf-8")
+    return result
 
 
 def main() -> None:

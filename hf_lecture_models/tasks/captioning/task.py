@@ -18,6 +18,7 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.models.vit import LectureViTModel
+from hf_lecture_models.tasks.captioning.baseline import SLOTS, Captions, MostFrequentCaption
 from hf_lecture_models.tasks.captioning.batches import CaptionCollator
 from hf_lecture_models.tasks.captioning.describe import (
     Caption,
@@ -94,6 +95,7 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
     next_command = "hf-lecture predict {} photo.png"
     recipe_class: ClassVar[type[ImageCaptioningRecipe]] = ImageCaptioningRecipe
     settings_class = CaptioningSettings
+    baseline = MostFrequentCaption()
     line_form = IMAGE_LINES
 
     def measures(self, settings: CaptioningSettings) -> tuple[Measure, ...]:
@@ -186,15 +188,24 @@ class ImageCaptioning(Task[ImageCaptioningRecipe]):
         search = {"num_beams": settings.num_beams, **options}
         return caption_pixels(model, processor.tokenizer, pixels, batch_size, **search)
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: CaptioningSettings) -> dict[str, Any]:
-        """Return the measures, and the number of images."""
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: CaptioningSettings) -> Captions:
+        """Return the best caption of each image and, if captions are templated, the attention on the named half."""
         written = [captions[0].text for captions in self.predict(model, processor, encoded, settings)]
-        truth = encoded.data.texts("text")
+        if settings.captions != TEMPLATED:
+            return Captions(written)
+        pixels, truth = Normalization(processor.image_processor)(encoded.inputs), encoded.data.texts("text")
+        return Captions(written, attention_on_half(model, processor.tokenizer, pixels, encoded.labels, truth))
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Captions, settings: CaptioningSettings
+    ) -> dict[str, Any]:
+        """Return the measures, and the number of images."""
+        written, truth = answers.texts, encoded.data.texts("text")
         found: dict[str, Any] = {"exact_match": share_of_matches(written, truth)}
         if settings.captions == TEMPLATED:
             found |= matches_of_slots(written, truth)
-            pixels = Normalization(processor.image_processor)(encoded.inputs)
-            found["attention_on_half"] = attention_on_half(model, processor.tokenizer, pixels, encoded.labels, truth)
+            if answers.attention_on_half is not None:
+                found["attention_on_half"] = answers.attention_on_half
             order = np.random.default_rng(0).permutation(len(truth))
             found["shuffled_exact_match"] = share_of_matches([written[index] for index in order], truth)
             found["chance_exact_match"] = chance_of_matches(written, truth)
@@ -304,10 +315,9 @@ def matches_of_slots(written: Sequence[str], truth: Sequence[str]) -> dict[str, 
     {'class_match': 1.0, 'brightness_match': 1.0, 'half_match': 0.0}
     """
     pairs = [(read_slots(one), read_slots(other)) for one, other in zip(written, truth, strict=True)]
-    keys = {"class_match": "name", "brightness_match": "brightness", "half_match": "half"}
     return {
         key: sum(one is not None and getattr(one, slot) == getattr(other, slot) for one, other in pairs) / len(pairs)
-        for key, slot in keys.items()
+        for key, slot in SLOTS.items()
     }
 
 

@@ -19,6 +19,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
+from hf_lecture_models.tasks.classification.written_baseline import MostFrequentTarget
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.task import Encoded, Measure
@@ -71,6 +72,7 @@ class TextToText(Translation):
     script = "finetune_text_to_text.py"
     recipe_class: ClassVar[type[TextToTextRecipe]] = TextToTextRecipe
     settings_class: ClassVar[type[TextToTextSettings]] = TextToTextSettings
+    baseline = MostFrequentTarget()
 
     def measures(self, settings: TextToTextSettings) -> tuple[Measure, ...]:  # type: ignore[override]
         """Return the accuracy, and the share of outputs that name no class."""
@@ -118,17 +120,20 @@ class TextToText(Translation):
         model.generation_config.max_new_tokens = _most_tokens(model, processor, recipe)
         return model
 
-    def measure(  # type: ignore[override]
-        self, model: Any, processor: Any, encoded: Encoded, settings: TextToTextSettings
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> list[Any]:
+        """Return the class that each output names, None for one that names no class."""
+        classes = written_classes(model, processor, settings)
+        return [classes.get(text) for text in super().answers(model, processor, encoded, settings)]
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[Any], settings: Any
     ) -> dict[str, Any]:
         """Return the measures, the number of examples, and the number of beams."""
-        classes = written_classes(model, processor, settings)
-        found = [classes.get(outputs[0].text) for outputs in self.predict(model, processor, encoded, settings)]
-        right = [ours == theirs for ours, theirs in zip(found, encoded.labels, strict=True)]
+        right = [ours == theirs for ours, theirs in zip(answers, encoded.labels, strict=True)]
         return {
             "accuracy": sum(right) / len(right),
-            "no_class": found.count(None) / len(found),
-            "examples": len(found),
+            "no_class": list(answers).count(None) / len(answers),
+            "examples": len(answers),
             "num_beams": settings.num_beams,
         }
 

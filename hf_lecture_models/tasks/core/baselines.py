@@ -130,13 +130,13 @@ def shown_difference(found: Mapping[str, float]) -> str:
 def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, dict[str, float]]:
     """Return the difference of each measure, with the ends of its 95 % interval by a paired bootstrap over rows.
 
-    Measures that are not finite are left out.
+    Measures that are not finite are left out; a single row has no interval.
 
     Args:
         ours, theirs: the measures of two systems as sums over the same rows.
     """
     keys = [key for key in ours if key in theirs and np.isfinite([ours[key].measure(), theirs[key].measure()]).all()]
-    if not keys:
+    if not keys or len(ours[keys[0]].rows) < 2:
         return {}
     parts = [side[key] for key in keys for side in (ours, theirs)]
     ends = np.cumsum([part.rows.shape[1] for part in parts])[:-1]
@@ -239,6 +239,7 @@ class Measuring:
         self.learned = learned
         self.baseline: tuple[str, dict[str, float]] | None = None
         self._answers: Any = None
+        self._sums: dict[str, Sums] | None = None
         if learned is not None:
             name, self._answers = self._baseline_answers(model, learned)
             self.baseline = (name, self._measures(model, self._answers)) if name else None
@@ -255,9 +256,12 @@ class Measuring:
         """Return the comparison of a model's answers with the baseline's."""
         if self.baseline is None or self.learned is None:
             return None
-        own, sides = self.learned.baseline, (answers, self._answers)
-        sums = [own.sums(model, self.processor, self.encoded, side, self.settings) for side in sides]
-        return Comparison(*self.baseline, compare(*sums), own.only_answer(model, self.encoded, answers))
+        own = self.learned.baseline
+        place = model, self.processor, self.encoded
+        if self._sums is None:
+            self._sums = own.sums(*place, self._answers, self.settings)
+        differences = compare(own.sums(*place, answers, self.settings), self._sums)
+        return Comparison(*self.baseline, differences, own.only_answer(model, self.encoded, answers))
 
     def _baseline_answers(self, model: Any, learned: LearnedBaseline) -> tuple[str, Any]:
         """Return the name and the answers, by the learned facts or else by those of the measured rows; or ""."""

@@ -5,7 +5,8 @@ A text is `<S> words </S>`. A text that is longer than a row is cut, and neighbo
 word is predicted once from the left and once from the right. A row does not see the words of other rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,15 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.baselines import Baseline
 from hf_lecture_models.tasks.core.factories import load_checkpoint, log_once, make_model
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.language_models.baseline import log_probabilities, some_texts
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
 from hf_lecture_models.tasks.language_models.tokens import text_spans
+from hf_lecture_models.tasks.metrics.sums import Sums, exp_ratio
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.trainer.batches import Batch, Batches
 
@@ -60,6 +64,36 @@ class BidirectionalLMRecipe(BidirectionalLMSettings, TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = at most {words:,} words, in both directions"
 
 
+class WordUnigram(Baseline):
+    """The baseline: each word, and the ends of texts, by their share of the training texts, in both directions."""
+
+    def learn(self, processor: Any, data: Any, settings: Any) -> dict[str, Any]:
+        """Return the counts of the words that the tokenizer predicts, by their numbers."""
+        counts: Counter[str] = Counter()
+        for text in plain_texts(some_texts(data), processor):
+            counts.update(processor.tokenize(text, add_special_tokens=True))
+        found: Counter[str] = Counter()
+        for number, count in zip(processor.word_numbers(list(counts)), counts.values(), strict=True):
+            found[str(number)] += count
+        return {"name": "unigram", "counts": dict(found)}
+
+    def answers(
+        self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Encoded, settings: Any
+    ) -> np.ndarray | None:
+        """Return the sums of each batch of rows."""
+        log_probs = log_probabilities(facts, model.config.num_words)
+        return None if log_probs is None else sums_of_batches(model, encoded.inputs, log_probs)
+
+    def sums(self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: Any) -> dict[str, Sums]:
+        """Return the perplexities as sums over batches of rows."""
+        ahead, back, predictions, _ = answers.T
+        return {
+            "perplexity": exp_ratio((ahead + back) / 2, predictions),
+            "forward_perplexity": exp_ratio(ahead, predictions),
+            "backward_perplexity": exp_ratio(back, predictions),
+        }
+
+
 class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
     """The task of predicting each word from its left and, separately, from its right; its data are a list of texts.
 
@@ -74,6 +108,7 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
     script = "train_bilm.py"
     recipe_class = BidirectionalLMRecipe
     settings_class = BidirectionalLMSettings
+    baseline = WordUnigram()
 
     def is_for(self, model: Any) -> bool:
         """Return whether a model for pre-training has the head of this task."""
@@ -113,11 +148,15 @@ class BidirectionalLM(TextsTask[BidirectionalLMRecipe]):
         """Split the texts into rows of words."""
         return Encoded(data, NumberedRows(model, processor, data, settings.sequence_length))
 
-    def measure(
-        self, model: Any, processor: Any, encoded: Encoded, settings: BidirectionalLMSettings
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: BidirectionalLMSettings) -> np.ndarray:
+        """Return the sums of each batch of rows."""
+        return sums_of_batches(model, encoded.inputs)
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: BidirectionalLMSettings
     ) -> dict[str, Any]:
-        """Return the perplexities, and the settings that they depend on."""
-        return measure_directions(model, encoded.inputs)
+        """Return the perplexities, and the numbers of words."""
+        return _measures(answers)
 
 
 class NumberedRows:
@@ -179,7 +218,6 @@ class NumberedRows:
         return Batch(tensors, int(2 * (lengths - 1).clip(min=0).sum()))
 
 
-@torch.no_grad()
 def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
     """Measure the perplexities of a model on rows.
 
@@ -188,25 +226,47 @@ def measure_directions(model: Any, rows: NumberedRows) -> dict[str, Any]:
         that of both together; `predictions`, the number of predictions in each direction; `unknown`, the number of
         words predicted from the left that the model does not know.
     """
-    sums, predictions, unknown = np.zeros(2), 0, 0
-    with evaluation_mode(model):
-        # Rows of similar length come together.
-        order = rows.lengths.argsort(kind="stable")
-        for start in ProgressBar(range(0, len(order), _EVALUATION_ROWS), desc="evaluating", unit="batch"):
-            batch = rows(order[start : start + _EVALUATION_ROWS])
-            outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
-            count = batch.num_items // 2
-            sums += count * np.array([float(outputs.forward_loss), float(outputs.backward_loss)])
-            predictions += count
-            unknown += int((batch.inputs["labels"][:, 1:] == rows.unknown).sum())
-    ahead, back = (sums / predictions).tolist()
+    return _measures(sums_of_batches(model, rows))
+
+
+def _measures(sums: np.ndarray) -> dict[str, Any]:
+    """Return the measures of (batches, 4) sums."""
+    ahead, back, predictions, unknown = sums.sum(0).tolist()
     return {
-        "perplexity": perplexity((ahead + back) / 2),
-        "forward_perplexity": perplexity(ahead),
-        "backward_perplexity": perplexity(back),
-        "predictions": predictions,
-        "unknown": unknown,
+        "perplexity": perplexity((ahead + back) / 2 / predictions),
+        "forward_perplexity": perplexity(ahead / predictions),
+        "backward_perplexity": perplexity(back / predictions),
+        "predictions": int(predictions),
+        "unknown": int(unknown),
     }
+
+
+@torch.no_grad()
+def sums_of_batches(model: Any, rows: NumberedRows, log_probs: np.ndarray | None = None) -> np.ndarray:
+    """Return (batches, 4) sums: nats forwards and backwards, predictions in each direction, unknown words among them.
+
+    A batch has at most 32 rows of similar length; a model gives the mean loss of a batch alone.
+
+    Args:
+        log_probs: (words,) ln P of each word, in the place of the model's.
+    """
+    sums, order = [], rows.lengths.argsort(kind="stable")
+    with evaluation_mode(model):
+        starts = range(0, len(order), _EVALUATION_ROWS)
+        for start in ProgressBar(starts, desc="evaluating", unit="batch", shown=log_probs is None):
+            batch = rows(order[start : start + _EVALUATION_ROWS])
+            count, labels = batch.num_items // 2, batch.inputs["labels"]
+            if log_probs is None:
+                outputs = model(**{name: tensor.to(model.device) for name, tensor in batch.inputs.items()})
+                both = count * np.array([float(outputs.forward_loss), float(outputs.backward_loss)])
+            else:
+                real = [
+                    own[(labels[:, :-1] != NOT_COUNTED) & (labels[:, 1:] != NOT_COUNTED)].numpy()
+                    for own in (labels[:, 1:], labels[:, :-1])
+                ]
+                both = np.array([-log_probs[own].sum() for own in real])
+            sums.append([*both, count, int((labels[:, 1:] == rows.unknown).sum())])
+    return np.array(sums)
 
 
 def _refuse_other_tokenizer(tokenizer: Any) -> None:

@@ -28,6 +28,7 @@ from hf_lecture_models.tasks.core.factories import load_checkpoint, make_model, 
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.language_models.baseline import TextSums, Unigram, measure_texts
 from hf_lecture_models.tasks.language_models.blocks import BlockCollator, StreamBatches, token_stream
 from hf_lecture_models.tasks.language_models.streamed_blocks import StreamedBlocks
 from hf_lecture_models.tasks.language_models.texts import TextsTask
@@ -102,6 +103,7 @@ class CausalLM(TextsTask[CausalLMRecipe]):
     next_command = "hf-lecture generate {} --prompt 'The'"
     recipe_class = CausalLMRecipe
     settings_class = CausalLMSettings
+    baseline = Unigram()
 
     def measures(self, settings: CausalLMSettings | None = None) -> tuple[Measure, ...]:
         """Return what `evaluate_language_model` measures, whatever the recipe."""
@@ -143,6 +145,16 @@ class CausalLM(TextsTask[CausalLMRecipe]):
     def measure(self, model: Any, processor: Any, encoded: Encoded, settings: CausalLMSettings) -> dict[str, Any]:
         """Measure by `evaluate_language_model`: on one stream after layouts stream and blocks, else text by text."""
         return evaluate_language_model(model, processor, encoded.inputs, stream=settings.layout != "texts")
+
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: CausalLMSettings) -> TextSums:
+        """Return the measures with the sums of each text, for a comparison with the baseline."""
+        return measure_texts(model, processor, encoded.inputs, settings)
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: TextSums, settings: CausalLMSettings
+    ) -> dict[str, Any]:
+        """Return the measures."""
+        return answers.measures
 
     def evaluation(
         self, model: Any, processor: Any, data: Any, recipe: CausalLMRecipe, beside: LearnedBaseline | None = None

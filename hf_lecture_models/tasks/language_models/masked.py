@@ -5,7 +5,7 @@ The loss is that of Devlin et al. 2018, the mean over masked tokens plus the mea
 each term by its own count (`trainer/loop.py`), so that both are means over the whole step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +26,11 @@ from hf_lecture_models.tasks.core.inputs import encode_inputs
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.task import Encoded, Measure, TaskRecipe
+from hf_lecture_models.tasks.language_models.baseline import TokenUnigram, log_probabilities
 from hf_lecture_models.tasks.language_models.documents import RULES, encode_documents
 from hf_lecture_models.tasks.language_models.masked_batches import IS_RANDOM, MaskedBatches, MaskedTexts
 from hf_lecture_models.tasks.language_models.texts import TextsTask, perplexity
+from hf_lecture_models.tasks.metrics.sums import Sums, exp_ratio, ratio
 from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.trainer.batches import Batch, Batches
 
@@ -82,6 +84,23 @@ class MaskedLMRecipe(MaskedLMSettings, TaskRecipe, TextsRecipe):
         return f"{self.batch_size} rows x {self.sequence_length} = at most {tokens:,} tokens, {predicted}"
 
 
+class _MaskedUnigram(TokenUnigram):
+    """The baseline: each masked token by its share of the training tokens, and pairs that are always neighbours."""
+
+    def answers(
+        self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Encoded, settings: Any
+    ) -> np.ndarray | None:
+        """Return the sums of each row."""
+        log_probs = log_probabilities(facts, model.config.vocab_size)
+        return None if log_probs is None else sums_of_rows(model, encoded.inputs, settings, log_probs)
+
+    def sums(self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: Any) -> dict[str, Sums]:
+        """Return the measures of masked tokens and, if there are pairs, of next sentences."""
+        nats, right, targets, right_pairs, pairs = answers.T
+        found = {"masked_perplexity": exp_ratio(nats, targets), "masked_accuracy": ratio(right, targets)}
+        return found | ({"next_sentence_accuracy": ratio(right_pairs, pairs)} if encoded.inputs.next_sentence else {})
+
+
 class MaskedLM(TextsTask[MaskedLMRecipe]):
     """The task of predicting masked tokens and, with `next_sentence`, whether two segments are neighbours in a text.
 
@@ -100,6 +119,7 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
     recipe_class = MaskedLMRecipe
     settings_class = MaskedLMSettings
     line_form = LineForm(usual=5)
+    baseline = _MaskedUnigram()
 
     def is_for(self, model: Any) -> bool:
         """Return whether the model predicts masked tokens, also together with next sentences."""
@@ -142,9 +162,15 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
         settings = _settings_for(model, settings)
         return Encoded(data, _masked_texts(model, processor, data, settings, "validation or test"))
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: MaskedLMSettings) -> dict[str, Any]:
-        """Return the measures, on masks that are always the same."""
-        return measure_masked(model, encoded.inputs, settings)
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: MaskedLMSettings) -> np.ndarray:
+        """Return the sums of each row, on masks that are always the same."""
+        return sums_of_rows(model, encoded.inputs, settings)
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: np.ndarray, settings: MaskedLMSettings
+    ) -> dict[str, Any]:
+        """Return the measures."""
+        return _measures(answers, encoded.inputs.next_sentence, settings)
 
     def predictions(
         self, model: Any, processor: Any, data: Any, settings: MaskedLMSettings, options: PredictionOptions
@@ -163,7 +189,6 @@ class MaskedLM(TextsTask[MaskedLMRecipe]):
         return super().describe(model, own, data) | {"auto_class": own.auto_class().__name__}
 
 
-@torch.no_grad()
 def measure_masked(model: Any, texts: MaskedTexts, settings: MaskedLMSettings) -> dict[str, Any]:
     """Measure a model on masked texts.
 
@@ -172,22 +197,15 @@ def measure_masked(model: Any, texts: MaskedTexts, settings: MaskedLMSettings) -
         token is the most probable one; for pairs `next_sentence_accuracy`. `targets` and `pairs` are the numbers of
         both; `sequence_length`, `mask_probability` and `masking_seed` determine the masks.
     """
-    generator = np.random.default_rng(MASKING_SEED)
-    size = max(1, _MOST_LOGITS // (settings.sequence_length * model.config.vocab_size))
-    with evaluation_mode(model):
-        sums = np.zeros(4)  # nats, right tokens, pairs, right pairs
-        targets = 0
-        for start in ProgressBar(range(0, len(texts), _EVALUATION_ROWS), desc="evaluating", unit="batch"):
-            rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
-            for first in range(0, len(rows.inputs), size):
-                batch = rows.to_batch(slice(first, first + size))
-                sums += _sums(model, batch)
-                targets += batch.num_items
-    nats, right, pairs, right_pairs = sums.tolist()
-    if not targets:
-        raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")
-    measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets, "targets": targets}
-    if texts.next_sentence:
+    return _measures(sums_of_rows(model, texts, settings), texts.next_sentence, settings)
+
+
+def _measures(sums: np.ndarray, next_sentence: bool, settings: MaskedLMSettings) -> dict[str, Any]:
+    """Return the measures of (rows, 5) sums."""
+    nats, right, targets, right_pairs, pairs = sums.sum(0).tolist()
+    measured = {"masked_perplexity": perplexity(nats / targets), "masked_accuracy": right / targets}
+    measured["targets"] = int(targets)
+    if next_sentence:
         measured |= {"next_sentence_accuracy": right_pairs / pairs, "pairs": int(pairs)}
     return measured | {
         "sequence_length": settings.sequence_length,
@@ -196,19 +214,57 @@ def measure_masked(model: Any, texts: MaskedTexts, settings: MaskedLMSettings) -
     }
 
 
-def _sums(model: Any, batch: Batch) -> np.ndarray:
-    inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
-    labels, pairs = inputs.pop("labels"), inputs.pop("next_sentence_label", None)
-    outputs = model(**inputs)
-    logits = outputs.logits if pairs is None else outputs.prediction_logits
-    logits, labels = logits[labels != NOT_COUNTED].float(), labels[labels != NOT_COUNTED]
-    nats = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
-    sums = [nats, (logits.argmax(1) == labels).sum(), 0, 0]
+@torch.no_grad()
+def sums_of_rows(
+    model: Any, texts: MaskedTexts, settings: MaskedLMSettings, log_probs: np.ndarray | None = None
+) -> np.ndarray:
+    """Return (rows, 5) sums over the masked tokens of each row: nats, right ones, all; and of pairs: right ones, all.
+
+    Args:
+        log_probs: (vocab,) ln P of each token, in the place of the model's; pairs are then said to be neighbours.
+
+    Raises:
+        ValueError: no token is masked.
+    """
+    generator = np.random.default_rng(MASKING_SEED)
+    size = max(1, _MOST_LOGITS // (settings.sequence_length * model.config.vocab_size))
+    sums = []
+    with evaluation_mode(model):
+        starts = range(0, len(texts), _EVALUATION_ROWS)
+        for start in ProgressBar(starts, desc="evaluating", unit="batch", shown=log_probs is None):
+            rows = texts.draw(np.arange(start, min(start + _EVALUATION_ROWS, len(texts))), generator)
+            for first in range(0, len(rows.inputs), size):
+                sums.append(_sums(model, rows.to_batch(slice(first, first + size)), log_probs))
+    found = np.concatenate([np.zeros((0, 5)), *sums])
+    if not found[:, 2].sum():
+        raise ValueError("there is no token to mask; all of them are special or unknown to the tokenizer")
+    return found
+
+
+def _sums(model: Any, batch: Batch, log_probs: np.ndarray | None) -> np.ndarray:
+    labels, pairs = batch.inputs["labels"], batch.inputs.get("next_sentence_label")
+    counted = labels != NOT_COUNTED
+    rows, tokens = counted.nonzero()[:, 0].numpy(), labels[counted]
+    if log_probs is None:
+        inputs = {name: tensor.to(model.device) for name, tensor in batch.inputs.items()}
+        del inputs["labels"]
+        inputs.pop("next_sentence_label", None)
+        outputs = model(**inputs)
+        logits = (outputs.logits if pairs is None else outputs.prediction_logits)[counted.to(model.device)].float()
+        nats = torch.nn.functional.cross_entropy(logits, tokens.to(model.device), reduction="none").cpu().numpy()
+        best = logits.argmax(1).cpu()
+    else:
+        nats, best = -log_probs[tokens.numpy()], torch.full_like(tokens, int(log_probs.argmax()))
+    found = np.zeros((len(labels), 5))
+    for column, values in enumerate((nats, (best == tokens).numpy(), None)):
+        found[:, column] = np.bincount(rows, values, len(labels))
     if pairs is not None:
-        counted = pairs != NOT_COUNTED
-        says_random = outputs.seq_relationship_logits.argmax(1) == IS_RANDOM
-        sums[2:] = counted.sum(), (says_random == (pairs == IS_RANDOM))[counted].sum()
-    return np.array([float(value) for value in sums])
+        says_random = torch.zeros_like(pairs, dtype=torch.bool)
+        if log_probs is None:
+            says_random = outputs.seq_relationship_logits.argmax(1).cpu() == IS_RANDOM
+        found[:, 3] = ((says_random == (pairs == IS_RANDOM)) & (pairs != NOT_COUNTED)).numpy()
+        found[:, 4] = (pairs != NOT_COUNTED).numpy()
+    return found
 
 
 def fill_masks(model: Any, tokenizer: Any, rows: Rows, options: PredictionOptions) -> list[list[dict[str, Any]]]:

@@ -32,10 +32,7 @@ def squad(
     """
     texts, odds = ([prediction[name] for prediction in predictions] for name in ("text", "no_answer_score"))
     raw = [best_scores(text, right) for text, right in zip(texts, references, strict=True)]
-    scores = [
-        (float(not right),) * 2 if score > no_answer_threshold else own
-        for own, score, right in zip(raw, odds, references, strict=True)
-    ]
+    scores = _left_unanswered(raw, odds, references, no_answer_threshold)
     found = _means(scores, ("f1", "exact_match"))
     if all(references):
         return found
@@ -46,6 +43,29 @@ def squad(
         own = [score[index] for score in raw]
         found[name], found[f"{name}_thresh"] = best_threshold(own, odds, [bool(right) for right in references])
     return found
+
+
+def scores_of_questions(
+    predictions: Sequence[Mapping[str, Any]], references: Sequence[Sequence[str]]
+) -> list[tuple[float, float]]:
+    """Return F1 and exact match of each question, whose means are `squad`'s, with the threshold 0.
+
+    >>> scores_of_questions([{"text": "the cats", "no_answer_score": 1.0}] * 2, [["A cat.", "Two cats"], []])
+    [(0.0, 0.0), (1.0, 1.0)]
+    """
+    texts, odds = ([prediction[name] for prediction in predictions] for name in ("text", "no_answer_score"))
+    raw = [best_scores(text, right) for text, right in zip(texts, references, strict=True)]
+    return _left_unanswered(raw, odds, references, 0.0)
+
+
+def _left_unanswered(
+    raw: Sequence[tuple[float, float]], odds: Sequence[float], references: Sequence[Sequence[str]], threshold: float
+) -> list[tuple[float, float]]:
+    """Return the scores, those of the empty answer where the score of no answer is above the threshold."""
+    return [
+        (float(not right),) * 2 if score > threshold else own
+        for own, score, right in zip(raw, odds, references, strict=True)
+    ]
 
 
 def _means(scores: list[tuple[float, float]], names: tuple[str, str]) -> dict[str, float]:

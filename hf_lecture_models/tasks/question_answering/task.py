@@ -37,6 +37,7 @@ from hf_lecture_models.tasks.core.settings import Settings, store_settings
 from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.question_answering.answers import AnswerSettings, Prediction, find_prediction
+from hf_lecture_models.tasks.question_answering.baseline import NoAnswer
 from hf_lecture_models.tasks.question_answering.measures import best_scores, squad
 from hf_lecture_models.tasks.question_answering.rows import has_unanswerable, read_questions
 from hf_lecture_models.tasks.question_answering.spans import (
@@ -144,6 +145,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
     line_form = QuestionLines(
         'JSON objects {"question": ..., "context": ...}', {"question": str, "context": str}, needs_json=True
     )
+    baseline = NoAnswer()
 
     def measures(self, settings: QuestionSettings) -> tuple[Measure, ...]:
         """Return F1 and exact match; if texts may hold no answer, also those of the questions with and without one."""
@@ -256,18 +258,29 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
             for windows, text in zip(encoded.inputs, encoded.data.columns["context"], strict=True)
         ]
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: QuestionSettings) -> dict[str, Any]:
-        """Return the measures, the thresholds of the best ones, and the numbers of questions and windows."""
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: QuestionSettings) -> list[dict[str, Any]]:
+        """Return the best answer to each question, and how much speaks for there being none, above the threshold."""
         may_be_none, threshold = _may_be_none(encoded.data, settings), settings.null_score_diff_threshold
         found = self.predict(model, processor, encoded, settings)
-        predictions = [
+        return [
             {
                 "text": text[one.best.start : one.best.end],
                 "no_answer_score": one.odds - threshold if may_be_none else 0.0,
             }
             for text, one in zip(encoded.data.columns["context"], found, strict=True)
         ]
-        measured = squad(predictions, [answers["text"] for answers in encoded.labels])
+
+    def measure_answers(
+        self,
+        model: Any,
+        processor: Any,
+        encoded: Encoded,
+        answers: Sequence[Mapping[str, Any]],
+        settings: QuestionSettings,
+    ) -> dict[str, Any]:
+        """Return the measures, the thresholds of the best ones, and the numbers of questions and windows."""
+        threshold = settings.null_score_diff_threshold
+        measured = squad(answers, [right["text"] for right in encoded.labels])
         for name in ("best_f1_thresh", "best_exact_thresh"):
             if name in measured:
                 measured[name] += threshold

@@ -12,7 +12,7 @@ from transformers import AutoModelForTokenClassification
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLEARNED, Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
@@ -438,7 +438,7 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
                 word = data.columns["tokens"][index][place]
                 raise ValueError(
                     f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
-                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is"
+                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is; {UNLEARNED}"
                 )
         found.append(names)
     return found

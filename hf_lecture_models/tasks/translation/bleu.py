@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from hf_lecture_models.io.runs import log_once
 
 
@@ -27,6 +29,24 @@ def bleu_and_chrf(translations: Sequence[str], references: Sequence[str]) -> dic
         del metrics["bleu"]
         _say_that_bleu_is_left_out()
     return {name: float(metric.corpus_score(translations, [references]).score) for name, metric in metrics.items()}
+
+
+def sentence_statistics(translations: Sequence[str], references: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the counts of each sentence, whose sums give a measure: (sentences, 10) of BLEU, (sentences, 18) of chrF.
+
+    Those of BLEU are both lengths, the right and all sequences of one to four words; those of chrF, for one to six
+    letters, the sequences of the translation, of the reference and of both.
+
+    >>> sentence_statistics(["a cat"], ["a dog"])["bleu"].tolist()
+    [[2.0, 2.0, 1.0, 0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0]]
+
+    Raises:
+        ImportError: sacrebleu is not installed.
+    """
+    return {
+        name: np.array(metric._extract_corpus_statistics(translations, [references]), float)
+        for name, metric in _metrics().items()
+    }
 
 
 def chrf_of_sentences(translations: Sequence[str], references: Sequence[str]) -> list[float]:

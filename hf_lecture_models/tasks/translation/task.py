@@ -5,7 +5,7 @@ Both languages share one subword vocabulary, unless `joint_vocabulary` is false.
 folder of its own beside the model (see `tokenization.pairs`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
-from hf_lecture_models.tasks.core.baselines import LearnedBaseline
+from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import load_tokenizer
@@ -28,6 +28,7 @@ from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task, TaskRecipe
+from hf_lecture_models.tasks.translation.baseline import CopyOfSource
 from hf_lecture_models.tasks.translation.batches import BatchesByTokens, PairCollator
 from hf_lecture_models.tasks.translation.bleu import bleu_and_chrf, chrf_of_sentences, is_bleu_defined, signatures
 from hf_lecture_models.tasks.translation.grammar import french_english_pairs
@@ -145,6 +146,7 @@ class Translation(Task[TranslationRecipe]):
     next_command = "hf-lecture translate {} < texts.txt"
     recipe_class: ClassVar[type[TranslationRecipe]] = TranslationRecipe
     settings_class: ClassVar[type[TranslationSettings]] = TranslationSettings
+    baseline: ClassVar[Baseline | None] = CopyOfSource()
 
     def measures(self, settings: TranslationSettings) -> tuple[Measure, ...]:
         """Return BLEU and chrF."""
@@ -237,11 +239,16 @@ class Translation(Task[TranslationRecipe]):
             model, processor, encoded.inputs, batch_size, **{"max_new_tokens": None, **search, **options}
         )
 
-    def measure(self, model: Any, processor: Any, encoded: Encoded, settings: TranslationSettings) -> dict[str, Any]:
+    def answers(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> list[Any]:
+        """Return the best translation of each source."""
+        return [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
+
+    def measure_answers(
+        self, model: Any, processor: Any, encoded: Encoded, answers: Sequence[Any], settings: Any
+    ) -> dict[str, Any]:
         """Return BLEU, where it is defined, and chrF of the detokenized translations, their signatures, the search."""
-        texts = [translations[0].text for translations in self.predict(model, processor, encoded, settings)]
-        decoding = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty, "pairs": len(texts)}
-        found = bleu_and_chrf(texts, encoded.labels)
+        decoding = {"num_beams": settings.num_beams, "length_penalty": settings.length_penalty, "pairs": len(answers)}
+        found = bleu_and_chrf(answers, encoded.labels)
         return found | decoding | {f"{name}_signature": signatures()[name] for name in found}
 
     def evaluation(
@@ -267,8 +274,13 @@ class Translation(Task[TranslationRecipe]):
         result = super().train(model, processor, data, validation_data, recipe, **options)
         if not recipe.average_checkpoints or result.stopped.startswith("SIG") or not is_main_process():
             return result
-        measured = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe)
-        return keep_average(model, result, recipe.average_checkpoints, measured)
+        assert self.baseline is not None
+        beside, none = LearnedBaseline.read(self.baseline, result.folder), validation_data is None
+        measured = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
+        found = keep_average(model, result, recipe.average_checkpoints, measured)
+        if found.best_metric != result.best_metric:
+            beside.save_pretrained(found.folder)
+        return found
 
     def errors(self, model: Any, processor: Any, data: Rows, settings: TranslationSettings) -> Errors:
         """Return all pairs with their translations, lowest chrF of the sentence first."""
