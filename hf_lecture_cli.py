@@ -317,6 +317,16 @@ Picture = Annotated[
     Path | None,
     Option("--output", "-o", help="Draw it into this file (.svg, .pdf, .png).", callback=_refuse_other_pictures),
 ]
+Report = Annotated[
+    Path | None,
+    Option(
+        "--output",
+        "-o",
+        help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the surest first; or draw the "
+        "confusion matrix of a classifier (.svg, .pdf, .png).",
+        callback=_refuse_other_reports,
+    ),
+]
 Beside = Annotated[list[str], Option(help="Another model, for the same text; may be repeated.", metavar="MODEL")]
 PromptTaskName = Annotated[
     PromptTask | None, Argument(help="A task of the package; or leave it out and give --template.", metavar="TASK")
@@ -686,16 +696,7 @@ def evaluate(
     ] = _NONE,
     split: Annotated[str | None, Option(help="Split of the data on the Hub; by default those for validation.")] = None,
     max_length: MaxLength = None,
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output",
-            "-o",
-            help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the surest first; or draw the "
-            "confusion matrix of a classifier (.svg, .pdf, .png).",
-            callback=_refuse_other_reports,
-        ),
-    ] = None,
+    output: Report = None,
     store: Store = False,
     json: Json = False,
     held_out: Annotated[
@@ -711,9 +712,8 @@ def evaluate(
 
     --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
     numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
-    classifier. The classes of the data and of the model are matched by their
-    names. Options of recipes describe the files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme
-    tags|entities.
+    classifier. The classes of the data and of the model are matched by their names. Options of recipes describe the
+    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme tags|entities.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())

@@ -235,7 +235,7 @@ def recipe_of(row: Row, title: str, seed: int, start: str) -> Any:
     fields = row.recipes[column.kind] | column.fields | row.changes.get(title, {})
     if start:
         fields |= {"from_pretrained": start}
-    return column.task.recipe_class(**fields, seed=seed, output_dir="unused")
+    return column.task.recipe_class(**fields, validation_share=0.0, seed=seed, output_dir="unused")
 
 
 def run(row: Row, title: str, seed: int, start: str, folder: Path) -> dict[str, Any]:

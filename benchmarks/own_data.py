@@ -9,18 +9,20 @@ holds out validation rows by itself. PYTHON is the interpreter of an environment
 (`benchmarks/own_data_peers.py` says how to install them); without it they are not measured.
 
 CPU seconds are those of the whole process: the start of the interpreter, imports, training, and the prediction of the
-test rows. A set that an earlier run of the same commit measured is not measured again.
+test rows. What an earlier run of the same commit measured is not measured again.
 """
 
 import csv
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +38,25 @@ from benchmarks.common import (
 )
 from benchmarks.own_data_peers import PROGRAMS, folder_bytes
 from benchmarks.own_data_sets import CLASSES, KEPT_BACK, Parts, Row, write_csv
+from benchmarks.own_data_tags import (
+    ENTITIES,
+    KEPT_BACK_TAGS,
+    TAGS,
+    entity_measures,
+    most_frequent_tags,
+    tag_measures,
+    write_json,
+    written_tags,
+)
 
 SEEDS = (0, 1, 2)
 OURS = "hf-lecture"
+
+
+def most_frequent_class(train: list[Row], tests: list[Row]) -> list[str]:
+    """Return the most frequent class of the training rows for each test row."""
+    most, _ = Counter(str(row["label"]) for row in train).most_common(1)[0]
+    return [most] * len(tests)
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,8 @@ class Case:
         peers: names of the other programs.
         options: further options of the command.
         kept_back: True if nothing was chosen on it.
+        peer_script: the file in this folder that runs them.
+        trivial: returns the predictions of the trivial baseline from the training rows and the test rows.
     """
 
     title: str
@@ -67,6 +87,8 @@ class Case:
     suffix: str = ".csv"
     options: tuple[str, ...] = ()
     kept_back: bool = False
+    peer_script: str = "own_data_peers.py"
+    trivial: Callable[[list[Row], list[Row]], Sequence[Any]] = most_frequent_class
 
 
 def written_classes(folder: Path) -> list[str]:
@@ -95,6 +117,22 @@ CASES: dict[str, Case] = {
         kept_back=name in KEPT_BACK,
     )
     for name, (title, rows) in CLASSES.items()
+} | {
+    name: Case(
+        title,
+        "finetune_tagging",
+        rows,
+        written_tags,
+        measures,
+        (peer,),
+        write_json,
+        ".jsonl",
+        kept_back=name in KEPT_BACK_TAGS,
+        peer_script="own_data_tag_peers.py",
+        trivial=most_frequent_tags,
+    )
+    for sets, measures, peer in ((TAGS, tag_measures, "tagger"), (ENTITIES, entity_measures, "ner"))
+    for name, (title, rows) in sets.items()
 }
 
 
@@ -104,7 +142,7 @@ def timed_command(command: Sequence[str], log: Path) -> tuple[str, float]:
     Raises:
         RuntimeError: it failed; what it wrote is in the file `log`.
     """
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=log.parent, env=environment, capture_output=True, text=True, encoding="utf-8")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -117,6 +155,7 @@ def timed_command(command: Sequence[str], log: Path) -> tuple[str, float]:
 def run_ours(case: Case, folder: Path, seed: int, tests: list[Row]) -> dict[str, Any]:
     """Train by the command with the defaults; return measures, CPU seconds and bytes."""
     model = folder / f"model-{seed}"
+    shutil.rmtree(model, ignore_errors=True)
     files = [f"{part}{case.suffix}" for part in ("train", "test")]
     script = str(ROOT / "training" / f"{case.script}.py")
     options = ["--train_files", files[0], "--predict_files", files[1], "--output_dir", model.name, *case.options]
@@ -139,7 +178,7 @@ def model_bytes(folder: Path) -> int:
 
 def run_peer(case: Case, name: str, folder: Path, python: str, tests: list[Row]) -> dict[str, Any]:
     """Let another program learn; return measures, CPU seconds and bytes."""
-    script = str(ROOT / "benchmarks" / "own_data_peers.py")
+    script = str(ROOT / "benchmarks" / case.peer_script)
     output, seconds = timed_command([python, script, name, str(folder)], folder / f"{name}.log")
     found = json.loads(output.splitlines()[-1])
     measured = case.measure(found["predictions"], tests)
@@ -154,37 +193,35 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return {**means, "runs": runs}
 
 
-def trivial(case: Case, train: list[Row], tests: list[Row]) -> dict[str, float]:
-    """Return the measures of the most frequent class."""
-    most, _ = Counter(str(row["label"]) for row in train).most_common(1)[0]
-    return case.measure([most] * len(tests), tests)
-
-
 def measure_case(name: str, folder: Path, python: str) -> dict[str, Any]:
-    """Measure all programs on one set, or return what an earlier run of the same commit found."""
+    """Measure all programs on one set; those that an earlier run of the same commit measured are read."""
     case, own = CASES[name], folder / name
-    found_before = own / "found.json"
-    if found_before.is_file() and (found := json.loads(found_before.read_text("utf-8")))["commit"] == commit():
-        return found
     own.mkdir(parents=True, exist_ok=True)
     train, tests = case.rows()
     for part, rows in (("train", train), ("test", tests)):
         case.write(rows, own / f"{part}{case.suffix}")
-    programs = {OURS: summary([run_ours(case, own, seed, tests) for seed in SEEDS])}
+    programs = {OURS: summary([remembered(own, f"seed-{seed}", run_ours, case, own, seed, tests) for seed in SEEDS])}
     for peer in case.peers if python else ():
-        programs[peer] = summary([run_peer(case, peer, own, python, tests)])
-    found = {
-        "commit": commit(),
+        programs[peer] = summary([remembered(own, peer, run_peer, case, peer, own, python, tests)])
+    return {
         "title": case.title,
         "script": case.script,
         "kept_back": case.kept_back,
         "rows": {"train": len(train), "test": len(tests)},
-        "classes": len({str(row["label"]) for row in train}),
-        "trivial": trivial(case, train, tests),
+        "classes": len(set(chain.from_iterable(row.get("tags") or [str(row["label"])] for row in train))),
+        "trivial": case.measure(case.trivial(train, tests), tests),
         "programs": programs,
     }
-    found_before.write_text(json.dumps(found), encoding="utf-8")
-    return found
+
+
+def remembered(folder: Path, name: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """Return what `run` returns, or what an earlier run of the same commit wrote to a file of the folder."""
+    path = folder / f"found-{name}.json"
+    if path.is_file() and (found := json.loads(path.read_text(encoding="utf-8")))["commit"] == commit():
+        return found["result"]
+    result = run(*arguments)
+    path.write_text(json.dumps({"commit": commit(), "result": result}), encoding="utf-8")
+    return result
 
 
 def main() -> None:

@@ -109,8 +109,7 @@ PROGRAMS: dict[str, tuple[str, Callable[..., tuple[list[str], Path]], dict[str, 
     ),
     "fasttext": ("fastText", fasttext, {}),
     "fasttext_bigrams": ("fastText, wordNgrams 2", fasttext, {"wordNgrams": 2}),
-    "spacy": ("spaCy textcat, efficiency", spacy, {"optimize": "efficiency"}),
-    "spacy_accuracy": ("spaCy textcat, accuracy", spacy, {"optimize": "accuracy"}),
+    "spacy": ("spaCy textcat", spacy, {"optimize": "efficiency"}),
 }
 """Title, function and options of each program, by its name in the record."""
 

@@ -75,6 +75,7 @@ STANDS_FOR = [
     (r"(image_classification|masked_images) RECIPE.yaml", rf"\1 {RECIPE.format('vit_tiny')}"),
     (r"training/train_causal_lm.py RECIPE.yaml", CAUSAL_LM),
     (r"(causal_lm) RECIPE.yaml", rf"\1 {RECIPE.format('recurrent_tiny')}"),
+    (r"train \{\} (\{\}|--help)$", "train causal_lm --help"),
     (r"train \{\} recipe.yaml", f"train causal_lm {RECIPE.format('recurrent_tiny')}"),
     (r"train \{\}$", "train recurrent_tiny"),
     (r"fit_ngram recipe.yaml", f"fit_ngram {RECIPE.format('ngram')}"),
@@ -83,9 +84,9 @@ STANDS_FOR = [
     (r"generate \{\}", "generate lstm"),
     (r"--prompt \{\}", "--prompt 'the cat '"),
     (r"corpus.jsonl", "rows/train.jsonl"),
-    (r"predict MODEL", "predict classifier"),
+    (r"predict (MODEL|\{\})", "predict classifier"),
     (r"see attention MODEL", "see attention gpt2"),
-    (r"(translate|see alignment) MODEL", r"\1 translator"),
+    (r"(translate|see alignment) (MODEL|\{\})", r"\1 translator"),
     (r"see segmentation MODEL", "see segmentation bpe"),
     (r"claim NAME", "claim word_order"),
     (r"evaluate MODEL TASK", "evaluate lstm causal_lm CORPUS.txt"),
@@ -93,6 +94,7 @@ STANDS_FOR = [
     (r"exercise NAME$", "exercise lstm_cell"),
     (r"exercise \{name\} MY.py", "exercise lstm_cell my.py"),
     (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
+    (r"neighbours \{\} WORD", "neighbours lstm cat"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -160,7 +162,10 @@ NOT_RUN = {
     r"hf-lecture train image_captioning --train_files .*": (
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
-    r"hf-lecture (predict MODEL photo.png|see alignment MODEL --image .*)": (
+    r"hf-lecture predict \{\} (questions|choices).jsonl": (
+        "it needs such a model; tests/tasks/core/test_afterwards.py runs it on small ones"
+    ),
+    r"hf-lecture (predict (MODEL|\{\}) photo.png|see alignment MODEL --image .*)": (
         "it needs a model of images; tests/tasks/captioning/test_task.py and cli/test_same_answers.py run small ones"
     ),
     r"hf-lecture train synthetic_recall --train_files .*": (
@@ -200,7 +205,7 @@ NOT_RUN = {
     r"hf-lecture see \w+ (?!MODEL).*": (
         "it needs models of WikiText-2 and others; tests/cli/test_see.py runs each on small ones"
     ),
-    r"hf-lecture (\{\}|evaluate|predict|translate|generate --interactive|rank --scores|see \w+)": (
+    r"hf-lecture (\{\}|new|evaluate|predict|translate|generate --interactive|rank --scores|see \w+)": (
         "no command: a verb's name"
     ),
 }

@@ -5,7 +5,7 @@ import difflib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from hf_lecture_models.analysis.confusion_matrix import save_confusion_matrix
 from hf_lecture_models.cli.io import print_json
@@ -48,29 +48,31 @@ def run(
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
-    given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
-    if held_out:
-        given = {"train_files": files, "dataset_name": ""} if files else {}
-    given |= {**({} if max_length is None else {"max_length": max_length}), **fields}
+    given = _given(files, split, max_length, held_out) | fields
     recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
     data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
         raise ValueError(f"where its data are on the Hub is not known of {task}: name their files")
     results, beside = evaluate_beside(found, model, processor, data, recipe, name, "")
     measured = {"task": task, **results}
-    if json:
-        print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
-    else:
-        _print(measured, beside)
+    _print(measured, beside, json)
     for line in [] if beside is None else beside.warnings(found.measures(recipe)):
         print(line, file=sys.stderr)
-    if output is not None and output.suffix.lower() in SUFFIXES:
+    if _is_table(output):
         _write_errors(found, model, processor, data, recipe, output)
     elif output is not None:
         source = ", ".join(files) or split or ("held out" if held_out else "validation")
         _draw(measured, output, source, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
+
+
+def _given(files: list[str], split: str | None, max_length: int | None, held_out: bool) -> dict[str, Any]:
+    """Return the fields of a recipe that the arguments give."""
+    given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
+    if held_out:
+        given = {"train_files": files, "dataset_name": ""} if files else {}
+    return given if max_length is None else given | {"max_length": max_length}
 
 
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:
@@ -92,8 +94,15 @@ def _write_errors(task: Task[Any], model: Any, processor: Any, data: Any, recipe
     print(f"{output}: {len(errors.rows):,} {kind}", file=sys.stderr)
 
 
-def _print(measured: Mapping[str, Any], beside: Comparison | None) -> None:
+def _is_table(output: Path | None) -> TypeGuard[Path]:
+    return output is not None and output.suffix.lower() in SUFFIXES
+
+
+def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> None:
     """Print each measure on a line, with the baseline's, and below them the measures of each class as a table."""
+    if json:
+        print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
+        return
     if beside is not None:
         print(f"{'':>26}  {'model':<12}{beside.name}, difference [95 % interval]")
     for key, value in measured.items():
@@ -137,7 +146,7 @@ def _task(name: str, output: Path | None) -> Task[Any]:
     found = known[name]
     if output is None:
         return found
-    if output.suffix.lower() in SUFFIXES:
+    if _is_table(output):
         if type(found).errors is Task.errors:
             raise ValueError(f"--output writes wrong predictions, and {name} has no right and wrong ones: leave it out")
     elif found.name not in ("text_classification", "image_classification"):

@@ -43,8 +43,6 @@ COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     **dict.fromkeys(("causal_lm", "masked_lm", "bidirectional_lm", "span_corruption", "word_vectors"), (("text",), ())),
 }
 """The columns that the rows of a task must have, and those that they may have."""
-_SCRIPTS = {"text_classification": "finetune_text_classification"}
-"""The scripts for data of one's own, where that of the task is for benchmarks."""
 _FIT = "fit_ngram"
 _UNLABELLED = "take them out, or put them into a file of their own, which predict_files or `hf-lecture predict` labels"
 _PARTS = {"validation": r"dev|devel|valid|validation|val|eval", "test": r"test"}
@@ -66,37 +64,35 @@ def run(
         ValueError: the task is unknown, a column is not found, or training refuses the data.
         OSError: a file cannot be read, or the recipe is there already.
     """
-    task, script = find_task(name)
+    task, command = find_task(name)
     output = Path(f"{name.removesuffix('.py')}.yaml") if output is None else output
     if output.suffix not in (".yaml", ".yml"):
         raise ValueError(f"the recipe {output} must end in .yaml; `output` names another file")
     if output.exists() and not force:
         raise FileExistsError(f"there is a recipe {output} already; --force writes over it, --output names another one")
-    found = look_at(task, script, split_files(files, validation, test), fields)
+    found = look_at(task, command, split_files(files, validation, test), fields)
     print("\n".join(report_lines(task, found)))
-    write_file(output, recipe_text(task, script, found, output))
+    write_file(output, recipe_text(task, command, found, output))
     print(f"written: {output}\nnext:    hf-lecture train {output}")
     if found.problems:
         raise ValueError(f"{output} is written, but training refuses these data; mend what is listed above first")
 
 
 def find_task(name: str) -> tuple[Task[Any], str]:
-    """Return a task by its name or that of a script, and the script that trains on data of one's own.
+    """Return a task by its name or that of a script, and the name that `hf-lecture train` takes.
 
-    >>> [(task.name, script) for task, script in map(find_task, ["text_classification", "finetune_squad.py"])]
-    [('text_classification', 'finetune_text_classification'), ('question_answering', 'finetune_squad')]
+    >>> [(task.name, command) for task, command in map(find_task, ["translation", "finetune_squad.py"])]
+    [('translation', 'translation'), ('question_answering', 'finetune_squad')]
 
     Raises:
         ValueError: there is no such task.
     """
     stem = name.removesuffix(".py")
-    scripts = {Path(task.script).stem: task for task in TASKS.values()}
-    scripts |= {script: TASKS[own] for own, script in _SCRIPTS.items()} | {_FIT: TASKS["causal_lm"]}
-    if stem in TASKS:
-        return TASKS[stem], _SCRIPTS.get(stem, Path(TASKS[stem].script).stem)
-    if stem in scripts:
-        return scripts[stem], stem
-    near = get_close_matches(stem, [*TASKS, *scripts], n=3)
+    found = {Path(task.script).stem: task for task in TASKS.values()}
+    found |= {"finetune_text_classification": TASKS["text_classification"], _FIT: TASKS["causal_lm"], **TASKS}
+    if stem in found:
+        return found[stem], stem
+    near = get_close_matches(stem, found, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(TASKS)}"
     raise ValueError(f"there is no task {name!r}; {hint}")
 
@@ -117,7 +113,7 @@ def split_files(files: Sequence[str], validation: Sequence[str], test: Sequence[
     return named
 
 
-def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fields: Mapping[str, str]) -> Findings:
+def look_at(task: Task[Any], command: str, files: Mapping[str, Sequence[str]], fields: Mapping[str, str]) -> Findings:
     """Read the files of each part as training reads them; what it refuses is kept among the problems.
 
     Raises:
@@ -143,9 +139,9 @@ def look_at(task: Task[Any], script: str, files: Mapping[str, Sequence[str]], fi
         if data is not None:
             found.parts[part] = look(task.name, data)
     if found.train is not None:
-        found.recipe = settle(task, found.recipe, found.train)
+        settle(found, found.train)
         found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
-        if script != _FIT:
+        if command != _FIT:
             _add_cost(task, found, found.train)
     return found
 
@@ -201,6 +197,9 @@ def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[li
         OSError: the file cannot be read.
     """
     required, optional = COLUMNS.get(task.name, ((), ()))
+    for column in recipe.columns if required else ():
+        if column not in (*required, *optional):
+            raise ValueError(f"there is no column {column} of {task.name}, only {', '.join((*required, *optional))}")
     if not required or (task.name == "translation" and all(file_suffix(name) == ".txt" for name in files)):
         return [], {}
     if task.name == "translation" and (names := header_of_pairs(files[0], recipe)):

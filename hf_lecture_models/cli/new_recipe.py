@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.base.limits import longest_input
+from hf_lecture_models.cli.declared import declared_recipe
 from hf_lecture_models.cli.new_report import Looked, counted, is_missing
 from hf_lecture_models.data.holdout import SHARE
 from hf_lecture_models.data.looking import Lengths, is_without_blanks, lengths_of, scripts_of
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.io.recipe import default_of, write_yaml
+from hf_lecture_models.io.recipe import write_yaml
 from hf_lecture_models.io.runs import no_log
 from hf_lecture_models.io.system import resident_bytes, shell_quoted
+from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.core.task import Task
+from hf_lecture_models.tasks.language_models.documents import document_starts
 from hf_lecture_models.trainer.estimate import Estimate, measure_steps
 
 _UNEVEN = 3
@@ -29,6 +32,7 @@ _SAMPLE = 2_000
 _VOCABULARY_SAMPLE = 20_000
 """The most rows from which a tokenizer is trained for the measurement."""
 _EPOCHS_WANTED = 5
+_FEWEST_DOCUMENTS = 20
 _HARD = ("question_answering", "multiple_choice")
 """Tasks that a model without pretraining hardly learns from a few thousand rows."""
 
@@ -62,6 +66,7 @@ class Findings:
         columns: the columns of the files by the task's own names.
         unread: the columns of the files that are not read.
         parts: the data of each part, of those that were read.
+        reasons: why fields of the recipe are set, by their names.
         problems: why training refuses the data.
         cost: what the training costs; None if that could not be measured.
     """
@@ -71,6 +76,7 @@ class Findings:
     columns: dict[str, str]
     unread: list[str]
     parts: dict[str, Looked] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     cost: Cost | None = None
 
@@ -85,17 +91,35 @@ def are_classes(recipe: Any, looked: Looked) -> bool:
     return bool(looked.counted) and getattr(recipe, "problem_type", "") != "regression"
 
 
-def settle(task: Task[Any], recipe: Any, looked: Looked) -> Any:
-    """Return the recipe with the settings that follow from the training data: kind of labels, tags, tokenizer."""
-    names, changes = recipe.__dataclass_fields__, {}
+def settle(found: Findings, looked: Looked) -> None:
+    """Set what follows from the training data in the recipe: kind of labels, tags, documents, tokenizer."""
+    recipe, names = found.recipe, found.recipe.__dataclass_fields__
+    if getattr(recipe, "task", None):
+        found.reasons["task"] = "The files have the columns of this benchmark."
+    if getattr(recipe, "scheme", "") == "entities":
+        found.reasons["scheme"] = "All tags are parts of entities, such as B-X, I-X and O: entities are measured."
+    changes: dict[str, tuple[Any, str]] = {}
     labels = [label for label in looked.labels or () if not is_missing(label)]
     are_numbers = bool(labels) and all(map(_is_number, labels))
     if "problem_type" in names and are_numbers and not all(float(str(label)).is_integer() for label in labels):
-        changes["problem_type"] = "regression"
+        changes["problem_type"] = ("regression", "The labels are numbers, not all of them whole: these are predicted.")
+    if "documents" in names and "next_sentence" in names:
+        changes |= _documents(looked.sides["text"])
     first = next(iter(looked.sides.values()), [])
     if is_without_blanks(scripts_of(first)) and recipe.tokenizer.get("type") == "word":
-        changes["tokenizer"] = {**recipe.tokenizer, "type": "char"}
-    return replace(recipe, **changes)
+        why = "Most letters are of a script without blanks between words: each letter is a token."
+        changes["tokenizer"] = ({**recipe.tokenizer, "type": "char"}, why)
+    found.recipe = replace(recipe, **{name: value for name, (value, _) in changes.items()})
+    found.reasons |= {name: why for name, (_, why) in changes.items()}
+
+
+def _documents(texts: Sequence[str]) -> dict[str, tuple[Any, str]]:
+    """Return how texts become documents, or that next sentences are not learned where there are too few of them."""
+    if document_starts(texts, "titles").sum() >= _FEWEST_DOCUMENTS:
+        return {"documents": ("titles", "A document begins with a title as WikiText writes it.")}
+    if document_starts(texts, "blank_lines").sum() >= _FEWEST_DOCUMENTS:
+        return {}
+    return {"next_sentence": (False, "Blank lines part too few documents to tell neighbouring sentences from others.")}
 
 
 def _is_number(label: Any) -> bool:
@@ -167,11 +191,12 @@ class _Line:
     is_on: bool = True
 
 
-def recipe_text(task: Task[Any], script: str, found: Findings, output: Path) -> str:
+def recipe_text(task: Task[Any], command: str, found: Findings, output: Path) -> str:
     """Return the recipe in YAML, with a comment above each field."""
-    lines = [*_data_lines(found), *_label_lines(found), *_model_lines(task, found), *_run_lines(task, found, output)]
-    known = task.recipe_class.__dataclass_fields__
-    parts = [_head(task, script, found, output)]
+    declared = declared_recipe(training_folder() / f"{command}.py")  # that of an n-gram is no task's
+    known = (declared or task.recipe_class).__dataclass_fields__
+    lines = [*_data_lines(task, found), *_label_lines(found), *_model_lines(task, found), *_run_lines(found, output)]
+    parts = [_head(task, command, found, output)]
     for line in lines:
         if line.name in known:
             written = write_yaml({line.name: line.value})
@@ -183,12 +208,12 @@ def _comment(text: str) -> str:
     return textwrap.fill(text, 118, initial_indent="# ", subsequent_indent="# ", break_long_words=False) + "\n"
 
 
-def _head(task: Task[Any], script: str, found: Findings, output: Path) -> str:
+def _head(task: Task[Any], command: str, found: Findings, output: Path) -> str:
     rows = "" if found.train is None else f", {counted(len(found.train.data), 'row')}"
     files = ", ".join(found.files["train"])
     head = f"# {task.name} on {files}{rows}; written by `hf-lecture new`, to be changed as you like.\n"
-    head += f"#   hf-lecture train {script} {shell_quoted(str(output))}\n"
-    return head + _comment(f"{describe_cost(found)} `hf-lecture train {script} --help` lists all fields.")
+    head += f"#   hf-lecture train {command} {shell_quoted(str(output))}\n"
+    return head + _comment(f"{describe_cost(found)} `hf-lecture train {command} --help` lists all fields.")
 
 
 def describe_cost(found: Findings) -> str:
@@ -223,18 +248,28 @@ def megabytes(number: int) -> str:
     return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{max(1, math.ceil(number / 1e6))} MB"
 
 
-def _data_lines(found: Findings) -> list[_Line]:
+def _share_line(task: Task[Any], found: Findings, looked: Looked) -> _Line:
+    """Return the share of the rows that is held out, 0 where none can be."""
+    why = "these data have no rows that can be held out"
+    try:
+        with no_log():
+            _, held, _ = task.hold_out(looked.data, replace(found.recipe, validation_share=SHARE))
+        if held is not None:
+            rows = f"{len(held):,} of {counted(len(looked.data), 'row')}"
+            return _Line("validation_share", SHARE, f"The share of the rows that is held out to measure on, {rows}.")
+    except ValueError as error:
+        why = str(error)
+    return _Line("validation_share", 0, f"Nothing is measured during training: {why}.")
+
+
+def _data_lines(task: Task[Any], found: Findings) -> list[_Line]:
     where = "Files of rows, relative to the folder in which the command runs."
     lines = [_Line("train_files", list(found.files["train"]), where)]
     if found.files.get("validation"):
         own = list(found.files["validation"])
         lines.append(_Line("validation_files", own, "Measured during training; the best weights are kept."))
-    else:
-        lines.append(
-            _Line(
-                "validation_share", 0.1, "The share of the rows that is held out to measure during training; 0: none."
-            )
-        )
+    elif found.train is not None:
+        lines.append(_share_line(task, found, found.train))
     if found.files.get("test"):
         own = list(found.files["test"])
         lines.append(_Line("test_files", own, "Measured once, at the end, with the best weights."))
@@ -248,20 +283,9 @@ def _data_lines(found: Findings) -> list[_Line]:
 
 def _label_lines(found: Findings) -> list[_Line]:
     recipe, looked = found.recipe, found.train
+    lines = [_Line(name, getattr(recipe, name), why) for name, why in found.reasons.items()]
     if looked is None:
-        return []
-    lines = []
-    if getattr(recipe, "task", None):
-        lines.append(_Line("task", recipe.task, "The files have the columns of this benchmark."))
-    kind = getattr(recipe, "problem_type", "")
-    if kind == "regression":
-        lines.append(_Line("problem_type", kind, "The labels are numbers, not all of them whole: they are predicted."))
-    if getattr(recipe, "scheme", "") == "entities":
-        lines.append(
-            _Line(
-                "scheme", "entities", "All tags are parts of entities, such as B-X, I-X and O: entities are measured."
-            )
-        )
+        return lines
     if recipe_names := getattr(recipe, "label_names", {}):
         lines.append(_Line("label_names", recipe_names, "The names of the classes, by what the data call them."))
     counts = Counter(looked.counted)
@@ -288,15 +312,12 @@ def _model_lines(task: Task[Any], found: Findings) -> list[_Line]:
         long = f"the longest row has {tokens.longest:,} tokens, 95 % have at most {tokens.high:,}"
         why = f"Longer rows are cut: {long}." if is_cut else f"No row is cut: {long}. A number saves memory and time."
         lines.append(_Line("max_length", recipe.max_length, why))
-    if recipe.tokenizer != default_of(type(recipe).__dataclass_fields__["tokenizer"]):
-        why = "Most letters are of a script without blanks between words: each letter is a token."
-        lines.append(_Line("tokenizer", recipe.tokenizer, why))
     hard = " A new model hardly learns this task from so few rows." if task.name in _HARD else ""
     why = f"A trained model to start from, a folder or a name on the Hub, in place of a new one.{hard}"
     return [*lines, _Line("from_pretrained", "FOLDER", why, False)]
 
 
-def _run_lines(task: Task[Any], found: Findings, output: Path) -> list[_Line]:
+def _run_lines(found: Findings, output: Path) -> list[_Line]:
     epoch = 0.0 if found.cost is None else found.cost.estimate.epoch_minutes
     budget = max(5, math.ceil(_EPOCHS_WANTED * epoch))
     fits = f" About {int(budget / epoch):,} epochs fit." if epoch else ""

@@ -42,7 +42,7 @@ class Looked:
     counted: list[str] = field(default_factory=list)
 
     @property
-    def keys(self) -> list[Hashable]:
+    def keys(self) -> list[tuple[str, ...]]:
         """The texts of each row without blanks around them, which are the same for equal rows."""
         return list(zip(*(map(str.strip, texts) for texts in self.sides.values()), strict=True))
 
@@ -168,7 +168,7 @@ def worth_a_look(looked: Looked, are_classes: bool) -> list[str]:
     if not looked.sides:
         return []
     found = []
-    keys, blank = looked.keys, [i for i, texts in enumerate(looked.keys) if not any(str(t).strip() for t in texts)]
+    keys, blank = looked.keys, [i for i, texts in enumerate(looked.keys) if not any(texts)]
     if blank:
         found.append(f"{counted(len(blank), 'row', 'has', 'have')} no text: {examples(blank, looked.where)}")
     labels = looked.labels or [None] * len(keys)

@@ -10,6 +10,8 @@ from hf_lecture_models.tokenization.bounds import plain_texts
 
 UNLABELLED = "rows without labels are for the verb predict, or predict_files and predict_split of a recipe"
 """The advice for rows that cannot be measured."""
+UNLEARNED = "if it is a class of its own, the training data need rows of it"
+"""The advice for rows of a class that the training data lack."""
 
 
 class Rows(Sequence[dict[str, Any]]):

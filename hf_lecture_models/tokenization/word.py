@@ -123,12 +123,8 @@ class WordTokenizer(LectureTokenizer):
         special = cls._special_spellings(min_count, kwargs).union(_unknown_tokens(unk_token, unknown_words))
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
-        counts: Counter[str] = Counter()
-        for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
-            counts.update(index.count())
-        if lower_case or split_punctuation:
-            counts = count_parts(counts, _piece_splitter(_plain_backend({}, None, lower_case, split_punctuation)))
-            kwargs |= {"lower_case": lower_case, "split_punctuation": split_punctuation}
+        kwargs |= {"lower_case": lower_case, "split_punctuation": split_punctuation}
+        counts = _count_words(texts, progress, _plain_backend({}, None, lower_case, split_punctuation))
         words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
         if not words:
             reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
@@ -169,14 +165,13 @@ class WordTokenizer(LectureTokenizer):
             ValueError: a word is empty, occurs twice, or is spelled like a special token; a letter is not one
                 character, or white space; the options do not go together.
         """
-        special, vocabulary = special_spellings(kwargs), dict[str, int]()
-        for word in (*_unknown_tokens(unk_token, unknown_words), *words):
-            if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
-                reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
-                raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
-            vocabulary[word] = len(vocabulary)
+        special = special_spellings(kwargs)
+        vocabulary = _number_words([*_unknown_tokens(unk_token, unknown_words), *words], special)
         if unknown_words != "token" and (lower_case or split_punctuation):
-            raise ValueError(f"lower_case and split_punctuation need unknown_words='token', not {unknown_words!r}")
+            raise ValueError(
+                f"unknown_words={unknown_words!r} needs words as they are in texts; set lower_case and "
+                "split_punctuation to false"
+            )
         if unknown_words == "spelled":
             backend = spelling_backend(vocabulary, _checked_letters(letters, vocabulary, special))
             return cls(tokenizer_object=backend, unk_token=None, **kwargs)
@@ -325,6 +320,25 @@ def tokenizer_of_file(words: list[str], unk_token: str | None, path: str | os.Pa
             stacklevel=3,
         )
     return WordTokenizer.from_words(words, unk_token=unk_token)
+
+
+def _number_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
+    vocabulary: dict[str, int] = {}
+    for word in words:
+        if not word or word in vocabulary or word in special or word == NO_UNKNOWN:
+            reason = "twice in the vocabulary" if word in vocabulary else "empty or a special token"
+            raise ValueError(f"the word {shorten(word)} is {reason}; list each ordinary word once")
+        vocabulary[word] = len(vocabulary)
+    return vocabulary
+
+
+def _count_words(texts: Iterable[str], progress: bool, backend: Tokenizer) -> Counter[str]:
+    """Count the words that the pipeline of `backend` makes of texts."""
+    counts: Counter[str] = Counter()
+    for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
+        counts.update(index.count())
+    is_plain = backend.normalizer is None and isinstance(backend.pre_tokenizer, WhitespaceSplit)
+    return counts if is_plain else count_parts(counts, _piece_splitter(backend))
 
 
 def _plain_backend(

@@ -46,14 +46,16 @@ class Estimate:
 
 
 @contextmanager
-def _saved_bytes(sizes: list[int]) -> Iterator[None]:
-    """Append the bytes of all tensors that the forward pass within the block keeps, each storage counted once."""
+def _saved_bytes(model: nn.Module, sizes: list[int]) -> Iterator[None]:
+    """Append the bytes of all tensors that the forward pass within the block keeps, without the model's weights."""
+    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     seen: dict[int, int] = {}
 
     def pack(tensor: Tensor) -> Tensor:
-        if not isinstance(tensor, nn.Parameter) and not tensor.is_sparse:
+        if tensor.layout == torch.strided:
             storage = tensor.untyped_storage()
-            seen[storage.data_ptr()] = storage.nbytes()
+            if storage.data_ptr() not in weights:
+                seen[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
@@ -91,7 +93,7 @@ def measure_steps(
             if (update := options.get("update")) is not None:
                 update(optimizer, batch)
                 continue
-            with _saved_bytes(sizes):
+            with _saved_bytes(model, sizes):
                 outputs = model(**batch.inputs, **options.get("forward_options", {}))
                 loss = batch.loss_of(outputs)
             batches.on_step_outputs(index, outputs)

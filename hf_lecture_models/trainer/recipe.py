@@ -9,7 +9,7 @@ from hf_lecture_models.io.recipe import Recipe, default_of, setting
 
 _MOST_BETWEEN, _LEAST_ENTRIES = 100, 20  # of the history, where the recipe does not say
 _MINUTES, _PATIENCE = 5.0, 5  # of a run without `epochs` and `max_steps`
-OLD_VALUES: dict[str, Any] = {"validation_share": 0.0, "early_stopping_patience": 0}
+OLD_VALUES: dict[str, Any] = {"validation_share": 0.0, "stratify": False, "early_stopping_patience": 0}
 """What runs did before a recipe had these fields, where that is not the default of today."""
 
 

@@ -147,6 +147,8 @@ def test_learning(run, tmp_path):
         ["1,000", "1", "1.25", "0.75"],
     ]
     assert "validation f1" in svg(tmp_path / "curve.svg")
+    (tmp_path / "training.json").write_text(json.dumps(record | {"best_metric": 0.75}), encoding="utf-8")
+    assert [line.split()[-1] for line in run("see", "learning", tmp_path)[1].splitlines()] == ["f1", "2.5", "kept"]
     assert [json.loads(line) for line in run("see", "learning", tmp_path, "--json")[1].splitlines()] == history
     (tmp_path / "training.json").write_text(json.dumps({"metric": "f1", "history": []}), encoding="utf-8")
     assert "has no history" in run("see", "learning", tmp_path)[2]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,12 +27,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor
 
+from hf_lecture_cli import app
 from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.core.afterwards import next_line
+from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.main import run_task, train_and_test
 from hf_lecture_models.tasks.core.task import Task, recipe_of
@@ -106,6 +111,24 @@ class TaskTests:
             assert predictor.settings.to_save() == saved["settings"]
         assert json.loads(Path("run/training.json").read_text())[f"{self.task.items}_per_second"] > 0
 
+    def test_rows_are_held_out_and_measured_where_there_are_no_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        recipe = self.recipe(validation_files=[], validation_share=0.5)
+        data = self.task.read(recipe, "train")
+        train, validation, held_out = self.task.hold_out(data, recipe)
+        numbers = held_out.validation
+        assert held_out.rows == len(data) == len(train) + len(validation)
+        assert 0 < len(validation) == len(numbers) < len(data)
+        written = [repr(data[row]) for row in range(len(data))]
+        assert [repr(validation[row]) for row in range(len(validation))] == [written[number] for number in numbers]
+        others = [number for number in range(len(data)) if number not in numbers]
+        assert [repr(train[row]) for row in range(len(train))] == [written[number] for number in others]
+        assert f"{len(validation)} of {len(data)} " in capsys.readouterr().err
+        small = self.recipe(validation_files=[], limit=len(data) - 1)
+        assert len(read_parts(self.task, small).train) <= len(data) - 1
+
     def test_its_card_names_the_measures_and_its_code_runs(
         self, outcome: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -117,6 +140,50 @@ class TaskTests:
         assert not re.search(r"\n{4,}|[{}]{2}|\{%|None| \n", text)
         monkeypatch.chdir("run")
         exec(compile(examples(card)[0], "README.md", "exec"), {})
+
+    def test_its_errors_are_those_that_its_measure_counts(self, outcome: Any) -> None:
+        model, processor = load_model("run")
+        recipe = recipe_of(self.task, facts_of("run", model, processor))
+        data = self.task.read(recipe, "validation")
+        errors = self.task.errors(model, processor, data, recipe)
+        if errors is None:
+            assert type(self.task).errors is Task.errors
+            return
+        shown = [*errors.rows, {"gold": "", "predicted": "", "where": ""}][0]
+        assert {"gold", "predicted"} <= shown.keys()
+        if errors.by:
+            assert len(errors.rows) == errors.count == len(data)
+            return
+        measured = self.task.evaluate(model, processor, data, recipe)
+        right = measured["accuracy" if "accuracy" in measured else "exact_match"]
+        assert 1 - len(errors.rows) / errors.count == pytest.approx(right)
+
+    def test_the_next_command_runs_as_printed(
+        self, outcome: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Path("run").rename("my run")
+        words, given = shlex.split(next_line(self.task, "my run")), ""
+        if not self.task.next_command:
+            assert words == []
+            return
+        assert words[:2] == ["next:", "hf-lecture"]
+        rows = self.data[:2]
+        texts = [_text_of(row) for row in rows]
+        if words[-2:-1] == ["<"]:
+            given, words = "".join(f"{text}\n" for text in texts), words[:-2]
+        elif words[-1].endswith(".jsonl"):
+            Path(words[-1]).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        elif words[-1] == "photo.png":
+            Image.new("L", (8, 8)).save("photo.png")
+        elif words[-1] == "WORD":
+            words[-1] = texts[0].split()[0]
+        Path("typed.txt").write_text(given, encoding="utf-8")
+        with Path("typed.txt").open(encoding="utf-8") as typed, pytest.raises(SystemExit) as stop:
+            monkeypatch.setattr("sys.stdin", typed)
+            app(words[2:], prog_name="hf-lecture")
+        captured = capsys.readouterr()
+        assert not stop.value.code, captured.err
+        assert captured.out
 
     def test_a_run_resumes_to_the_same_bits_and_only_with_its_data(
         self, trained: tuple[Path, Any], outcome: Any
@@ -172,6 +239,13 @@ class TaskTests:
         with pytest.raises(ValueError, match=message):
             train_and_test(self.task, self.recipe(predict_files=[self.write("unlabelled", [row])]))
         assert not Path("run").exists()
+
+
+def _text_of(row: Any) -> str:
+    """The text of a row that a model reads, or ""."""
+    if isinstance(row, dict):
+        return " ".join(row["tokens"]) if "tokens" in row else str(row.get("text") or row.get("source") or "")
+    return row if isinstance(row, str) else ""
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

@@ -242,7 +242,7 @@ def test_each_option_of_running_text_alone():
 
 @pytest.mark.parametrize("policy", ["classes", "spelled"])
 def test_running_text_has_one_unknown_word(policy):
-    with pytest.raises(ValueError, match="need unknown_words='token'"):
+    with pytest.raises(ValueError, match="set lower_case and split_punctuation to false"):
         WordTokenizer.train(["a"], unknown_words=policy, lower_case=True, progress=False)
 
 

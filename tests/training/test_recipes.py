@@ -71,6 +71,20 @@ def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     assert re.search(r"Expected: |Measured", comment(path)), "its comment says what to expect"
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in RECIPES if not path.stem.startswith("ngram")], ids=lambda path: path.stem
+)
+def test_a_recipe_says_what_it_validates_on(path: Path) -> None:
+    """Its numbers are those of all its training rows, and of images those of a draw that is not stratified."""
+    recipe = load_recipe(path, recipe_class=TASKS[script_of(path)].recipe_class)
+    named = (
+        recipe.validation_files or recipe.inline_rows("validation") or (recipe.dataset_name and recipe.validation_split)
+    )
+    draws = getattr(recipe, "is_drawn", False) or getattr(recipe, "task", None) == "french_english"
+    assert bool(named or draws) == (recipe.validation_share is None)
+    assert recipe.validation_share in (None, 0) or not recipe.stratify
+
+
 @pytest.mark.parametrize("path", MINILM, ids=lambda path: path.stem)
 def test_minilm_is_fine_tuned_as_in_the_table(path: Path) -> None:
     """The cards of these recipes are of the benchmark's runs."""

@@ -24,13 +24,16 @@ class ElmoConfig(LectureConfig):
         num_highway_layers: highway layers after the convolutions.
         hidden_size: width of each LSTM's cell.
         projection_size: width of a word's vector, and of each direction's output, which the next step reads.
-        num_hidden_layers: stacked LSTMs in each direction.
+        num_hidden_layers: stacked LSTMs in each direction; 0: words' vectors without context, which heads learn from
+            their characters.
         use_skip_connections: from the second layer on, add a layer's input to its output.
         cell_clip, projection_clip: bounds of the cell and of the output, 3 in official weights; a bound makes the model
             run the written-out cell. None: no bound, and torch's kernels run.
         num_words: words that `ElmoForPreTraining` predicts, `len(tokenizer.words)`.
         softmax_samples: size of the sample of words that it is trained on; None for all words.
         word_vector_size: width of x, a word's vector that the heads learn from its characters.
+        hash_rows: vectors in the table of each of four hashed features of a word's spelling (`layers/hashed_words.py`),
+            which the heads learn beside x, each as wide; None for no features.
         task_hidden_size: width of each direction of the heads' LSTM.
         dropout: dropout probability in the input of each layer of the language model.
         task_dropout: dropout probability in the input and in the output of the heads' LSTM.
@@ -53,17 +56,18 @@ class ElmoConfig(LectureConfig):
         "char_embedding_size",
         "hidden_size",
         "projection_size",
-        "num_hidden_layers",
         "num_words",
         "softmax_samples",
         "word_vector_size",
+        "hash_rows",
         "task_hidden_size",
     )
-    non_negative_fields = ("num_highway_layers", "cell_clip", "projection_clip")
+    non_negative_fields = ("num_hidden_layers", "num_highway_layers", "cell_clip", "projection_clip")
     largest_values = {
         "max_characters_per_token": 2**10,
         "num_highway_layers": 256,
         "softmax_samples": 2**20,
+        "hash_rows": 2**20,
         **dict.fromkeys(
             ("char_embedding_size", "projection_size", "word_vector_size", "task_hidden_size"), LARGEST_WIDTH
         ),
@@ -84,6 +88,7 @@ class ElmoConfig(LectureConfig):
     num_words: int = 10_000
     softmax_samples: int | None = None
     word_vector_size: int = 128
+    hash_rows: int | None = None
     task_hidden_size: int = 200
     dropout: float | int = 0.1
     task_dropout: float | int = 0.5

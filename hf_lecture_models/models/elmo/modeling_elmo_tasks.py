@@ -7,7 +7,10 @@ The paper's section 3.2 and slides R:723-731. With ELMo's layers h→_k, h←_k 
     z_1, ..., z_L = biLSTM(x̃_1, ..., x̃_L)
     P(tag of w_l | text) = softmax(W z_l + b);  P(class | text) = softmax(W max_l z_l + b), the maximum by coordinate
 
-and the ends of an answer are two tags, for which the softmax is over l.
+and the ends of an answer are two tags, for which the softmax is over l. With `hash_rows` x_l also holds the vectors of
+hashed features of the word's spelling (`layers/hashed_words.py`), which say more than its characters where a tagger has
+few sentences to learn from. With `num_hidden_layers=0` x̃_l = [x_l; γ h_0; γ h_0]: there is no language model, and the
+LSTM of the head alone reads the context.
 
 Deviations: those of `modeling_elmo.py`.
 """
@@ -21,6 +24,7 @@ from hf_lecture_models.base.heads.classification import SequenceClassificationHe
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.base.heads.question_answering import QuestionAnsweringHead
 from hf_lecture_models.layers.character_cnn import CharacterCnn
+from hf_lecture_models.layers.hashed_words import HashedWords
 from hf_lecture_models.layers.inputs import padding_mask
 from hf_lecture_models.layers.layer_mix import SoftmaxLayerMix
 from hf_lecture_models.layers.recurrent_layer import BidirectionalLayer, RecurrentLayer
@@ -42,7 +46,9 @@ class ElmoTaskReader(nn.Module):
         self.characters = CharacterCnn(config.vocab_size, _CHARACTER_SIZE, filters)
         self.mix = SoftmaxLayerMix(config.num_hidden_layers + 1)
         self.dropout = nn.Dropout(config.task_dropout)
-        sizes = config.word_vector_size + config.output_size, config.task_hidden_size
+        self.features = None if config.hash_rows is None else HashedWords(config.hash_rows, config.word_vector_size)
+        features_size = 0 if self.features is None else self.features.output_size
+        sizes = config.word_vector_size + features_size + config.output_size, config.task_hidden_size
         forwards, backwards = (RecurrentLayer(nn.LSTM(*sizes, batch_first=True)) for _ in range(2))
         self.lstm = BidirectionalLayer(forwards, backwards)
 
@@ -50,6 +56,8 @@ class ElmoTaskReader(nn.Module):
         """(batch, seq, characters) and `ElmoModelOutput.layer_states` to (batch, seq, 2 * task_hidden_size)."""
         elmo = self.mix(layer_states.chunk(len(self.mix.w), -1))
         x = self.characters(input_ids.long())
+        if self.features is not None:
+            x = torch.cat((x, self.features(input_ids.long())), -1)
         return self.lstm(self.dropout(torch.cat((x, elmo), -1)), None, mask)[0]
 
 

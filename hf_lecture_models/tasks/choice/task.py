@@ -27,7 +27,7 @@ from hf_lecture_models.tasks.choice.baseline import MostFrequentPlace
 from hf_lecture_models.tasks.choice.rows import FORMS, ChoiceForm, check_choices, read_choices
 from hf_lecture_models.tasks.classification.classes import best_classes
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
-from hf_lecture_models.tasks.core.factories import SMALL_BERT, templated_tokenizer
+from hf_lecture_models.tasks.core.factories import SMALL_BERT, log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
 from hf_lecture_models.tasks.core.hold_out import keys_of_rows
 from hf_lecture_models.tasks.core.inputs import Example, encode_inputs, model_inputs
@@ -127,6 +127,11 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
 
     def model(self, recipe: MultipleChoiceRecipe, processor: Any, data: Rows) -> Any:
         """Return the multiple-choice model; its head gives a score for each choice of any number."""
+        if not recipe.from_pretrained:
+            log_once(
+                "a new model knows nothing of the world, and seldom learns to choose better than by guessing from some "
+                "hundred rows; name a published model by `from_pretrained`"
+            )
         return make_head(self.auto_class, recipe, processor, {})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: MultipleChoiceRecipe) -> Batches:

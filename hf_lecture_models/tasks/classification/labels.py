@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from hf_lecture_models.data.rows import UNLABELLED, Rows
+from hf_lecture_models.data.rows import UNLABELLED, UNLEARNED, Rows
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -90,7 +90,7 @@ def label_ids(config: Any, data: Rows, recipe: LabelRecipe) -> list[float]:
     for index, label in enumerate(read_labels(data)):
         name = recipe.label_names.get(label, label)
         if (known := ids.get(name, ids.get(name.casefold()))) is None:
-            fix = UNLABELLED if name == "-1" else f"`label_names.{name}` says which one it is"
+            fix = UNLABELLED if name == "-1" else f"`label_names.{name}` says which one it is; {UNLEARNED}"
             classes = ", ".join(classes_of(config))
             raise ValueError(f"{data.where(index)}: label {name!r} is none of the model's classes, {classes}; {fix}")
         found.append(known)

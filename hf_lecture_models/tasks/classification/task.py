@@ -21,6 +21,12 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
+from hf_lecture_models.tasks.classification.defaults import (
+    MODEL,
+    TOKENIZER,
+    note_pairs_of_bag,
+    reads_pairs_as_one,
+)
 from hf_lecture_models.tasks.classification.errors import class_errors, number_errors
 from hf_lecture_models.tasks.classification.labels import (
     REGRESSION,
@@ -56,6 +62,7 @@ from hf_lecture_models.tasks.core.settings import Settings
 from hf_lecture_models.tasks.core.shuffled import RowCollator, ShuffledBatches
 from hf_lecture_models.tasks.core.task import Encoded, Measure, Task
 from hf_lecture_models.tasks.metrics import compute
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.templates import require_template
 from hf_lecture_models.trainer.batches import Batches
 
@@ -118,8 +125,11 @@ class TextClassificationRecipe(ClassificationSettings, HeadRecipe, BenchmarkReci
     class_weights: dict[str, float] = setting(
         {}, "weight of a class's rows in the loss, by the class's name, 1 where none is given: {bad: 2.5}"
     )
+    tokenizer: dict[str, Any] = setting(
+        TOKENIZER, f"type {tokenizer_types()}; options of its train(); sampling: 0.2, as for every task"
+    )
     model: dict[str, Any] = setting(
-        {"model_type": "lecture_bag_of_words"},
+        MODEL,
         "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
     )
     pseudo_labels: str = setting("", "folder or Hub name of a trained classifier that labels `unlabelled_files`")
@@ -243,7 +253,9 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
-        if "text_pair" in data.columns and not _parts_pairs(processor):
+        if "text_pair" in data.columns and reads_pairs_as_one(model):
+            note_pairs_of_bag()
+        elif "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
             log_once(f"the tokenizer puts nothing between the two texts of a pair, which are read as one; {fix}")
         encoded = self.encode(model, processor, data, recipe)

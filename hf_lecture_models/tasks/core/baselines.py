@@ -122,7 +122,7 @@ def shown_difference(found: Mapping[str, float]) -> str:
     """Return a difference with its interval as messages show it.
 
     >>> shown_difference({"difference": 0.1012, "low": 0.0713, "high": 0.1311})
-    '+0.1012 [0.0713, 0.1311]'
+    '+0.101 [0.0713, 0.131]'
     """
     return f"{found['difference']:+.3g} [{found['low']:.3g}, {found['high']:.3g}]"
 

@@ -193,6 +193,7 @@ def read_held_out(task: "Task[Any]", recipe: Any, folder: str | os.PathLike[str]
             was held out.
     """
     split, data = read_split(folder), task.read(recipe, "train")
+    found: Any
     chosen = {*split.validation}
     if isinstance(data, Rows):
         first = _first_numbers(data, split, folder)
@@ -289,8 +290,8 @@ def _warn_of_shared_lines(part: str, texts: Sequence[str], training: Sequence[st
 def _warn_of_shared(part: str, number: int, shared: Sequence[int], name: str, where: Callable[[int], str]) -> None:
     if shared:
         log_once(
-            f"warning: {len(shared):,} of {number:,} {part} rows have a {name} that is also trained on, "
-            f"{where(shared[0])} the first: their measures are too good"
+            f"warning: {len(shared):,} of {number:,} {part} rows have a {name} that is also in the training data, "
+            f"{where(shared[0])} the first: measures on them are too good"
         )
 
 

@@ -91,7 +91,7 @@ def run_task(task: Task[Any], arguments: Sequence[str], description: str) -> Non
             print(f"seed {recipe.seeds[index]}: " if recipe.seeds else "", closing_line(task, outcome), sep="")
         if recipe.seeds and not outcomes[-1].signal:
             print(_line_of_seeds(task, recipe, outcomes))
-        if not outcomes[-1].signal:
+        if not recipe.seeds and not outcomes[-1].signal:
             print(*lines_afterwards(task, outcomes[0].training.folder, outcomes[0].errors), sep="\n")
     if outcomes[-1].signal:
         sys.exit(128 + signal.Signals[outcomes[-1].signal])

@@ -345,7 +345,6 @@ class Task(ABC, Generic[RecipeType]):
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
         beside, none = self._learn_baseline(processor, data, recipe), validation_data is None
         evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
-        parts = {"the training data": ("train", data), "the validation data": ("validation", validation_data)}
         saved_processor = None if processor is None else with_input_limit(processor, model)
         saved = [part for part in (saved_processor, task_file, beside, *save_with) if part is not None]
         with recipe.while_training(model, batches):
@@ -358,11 +357,16 @@ class Task(ABC, Generic[RecipeType]):
                 save_with=saved,
                 **self.training_options(model, recipe),
                 items_name=self.items,
-                fingerprints=_fingerprint_processor(processor)
-                | {name: self.fingerprint(recipe, *part) for name, part in parts.items()},
+                fingerprints=self._fingerprints(processor, recipe, train=data, validation=validation_data),
                 resume=resume,
                 quiet=quiet,
             )
+
+    def _fingerprints(self, processor: Any, recipe: Any, **parts: Any) -> dict[str, str]:
+        """Return the checksums by the names that messages use."""
+        names = {"train": "the training data", "validation": "the validation data"}
+        of_data = {names[part]: self.fingerprint(recipe, part, data) for part, data in parts.items()}
+        return _fingerprint_processor(processor) | of_data
 
     def _learn_baseline(self, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
         facts = None if self.baseline is None else self.baseline.learn(processor, data, recipe)

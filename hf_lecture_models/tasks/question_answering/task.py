@@ -189,6 +189,11 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
 
     def model(self, recipe: QuestionAnsweringRecipe, processor: Any, data: Rows) -> Any:
         """Return the question-answering model; its head gives two numbers for each token."""
+        if not recipe.from_pretrained:
+            log_once(
+                "a new model does not learn to find answers from some thousand questions: on SQuAD the F1 of a small "
+                "BERT is 6 %, that of a published MiniLM named by `from_pretrained` 51 %"
+            )
         return make_head(self.auto_class, recipe, processor, {"num_labels": 2})
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: QuestionAnsweringRecipe) -> Batches:

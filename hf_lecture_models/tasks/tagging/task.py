@@ -12,7 +12,7 @@ from transformers import AutoModelForTokenClassification
 from hf_lecture_models.data.benchmarks import Benchmarked, BenchmarkRecipe, benchmarks_of
 from hf_lecture_models.data.holdout import SplitKeys
 from hf_lecture_models.data.reading import read_rows
-from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.data.rows import UNLEARNED, Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
@@ -56,8 +56,24 @@ from hf_lecture_models.tasks.tagging.sentences import (
     predict_words,
     token_labels,
 )
+from hf_lecture_models.tokenization.registry import tokenizer_types
 from hf_lecture_models.tokenization.splitting import split_words
 from hf_lecture_models.trainer.batches import Batches
+
+SPELLINGS = {"type": "elmo", "max_characters_per_token": 25}
+"""The default tokenizer: the characters of each word."""
+SPELLING_TAGGER = {
+    "model_type": "lecture_elmo",
+    "max_characters_per_token": 25,
+    "char_filters": [[2, 32], [4, 64]],
+    "num_highway_layers": 1,
+    "projection_size": 32,
+    "num_hidden_layers": 0,
+    "word_vector_size": 96,
+    "hash_rows": 4096,
+    "task_hidden_size": 128,
+}
+"""The default model: no language model, but a bidirectional LSTM over characters and hashed features of words."""
 
 _EVALUATION_BATCH = 64
 _NO_TAG = "_"
@@ -110,10 +126,31 @@ class TaggingSettings(Settings, Benchmarked):
 class TokenClassificationRecipe(TaggingSettings, HeadRecipe, BenchmarkRecipe):
     """The recipe of a tagger; its data have the columns `tokens` and `tags`, a list of words and a tag for each."""
 
-    model: dict[str, Any] = setting(
-        {"model_type": "lecture_recurrent", "bidirectional": True},
-        "model_type and the fields of its config; with from_pretrained, fields to change: {dropout: 0.2}",
+    new_learning_rate: ClassVar[float] = 3e-3
+
+    tokenizer: dict[str, Any] = setting(
+        SPELLINGS,
+        f"type {tokenizer_types()}; options of its train(); the default model reads the type elmo; with another model "
+        "word, if the recipe says nothing",
     )
+    model: dict[str, Any] = setting(
+        SPELLING_TAGGER,
+        "model_type and the fields of its config; with another tokenizer lecture_recurrent, bidirectional, if the "
+        "recipe says nothing; with from_pretrained, fields to change: {dropout: 0.2}",
+    )
+
+    def __post_init__(self) -> None:
+        if not self.from_pretrained:
+            self._match_tokenizer_and_model()
+        super().__post_init__()
+
+    def _match_tokenizer_and_model(self) -> None:
+        """Replace the default of one by that which suits the other, if the recipe gives only the other."""
+        reads_spellings = self.model.get("model_type") == SPELLING_TAGGER["model_type"]
+        if self.tokenizer == SPELLINGS and not reads_spellings:
+            self.tokenizer = {"type": "word"}
+        elif self.model == SPELLING_TAGGER and self.tokenizer.get("type", "word") != SPELLINGS["type"]:
+            self.model = {"model_type": "lecture_recurrent", "bidirectional": True}
 
 
 class SentenceLines(LineForm):
@@ -401,7 +438,7 @@ def read_tags(config: Any, data: Rows, settings: TaggingSettings) -> list[list[s
                 word = data.columns["tokens"][index][place]
                 raise ValueError(
                     f"{data.where(index, place)}, {word!r}: tag {name!r} is none of the model's, "
-                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is"
+                    f"{', '.join(classes_of(config))}; `label_names.{name}` says which one it is; {UNLEARNED}"
                 )
         found.append(names)
     return found

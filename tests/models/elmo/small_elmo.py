@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models import ElmoConfig, ElmoModel
+from hf_lecture_models.layers.hashed_words import feature_hashes
 from tests.model_tests import Tensors
 from tests.models.recurrent_steps import read, read_both_ways
 
@@ -70,5 +71,10 @@ def task_states(model: Any, ids: Tensor) -> Tensor:
     reader, layers = model.reader, layers_of(model.model, ids)
     shares = reader.mix.w.exp() / reader.mix.w.exp().sum()
     elmo = reader.mix.gamma * sum(share * layer for share, layer in zip(shares, layers, strict=True))
-    x = torch.cat((convolved(reader.characters, ids), elmo), -1)
+    found = [convolved(reader.characters, ids)]
+    if reader.features is not None:
+        # tests/layers/test_hashed_words.py compares the hashes with their formula.
+        hashes = feature_hashes(ids, model.config.hash_rows)
+        found += [table.weight[hashes[..., k]] for k, table in enumerate(reader.features.tables)]
+    x = torch.cat((*found, elmo), -1)
     return read_both_ways("lstm", reader.lstm.forwards.rnn, reader.lstm.backwards.rnn, x)

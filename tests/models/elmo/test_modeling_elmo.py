@@ -144,6 +144,13 @@ class TestTagger(WithTokenizer, ElmoTests, TaggerTests):
         return {"logits": task_states(model, inputs["input_ids"]) @ model.classifier.weight.T + model.classifier.bias}
 
 
+class TestTaggerOfSpellings(TestTagger):
+    """The tagger without a language model, which reads hashed features of words beside their characters."""
+
+    def config(self) -> ElmoConfig:
+        return small(num_labels=3, num_hidden_layers=0, hash_rows=50, **FULL)
+
+
 class TestAnswerer(WithTokenizer, ElmoTests, QuestionAnsweringTests):
     model_class = ElmoForQuestionAnswering
 

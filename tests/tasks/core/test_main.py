@@ -66,7 +66,9 @@ def test_predictions_for_hidden_labels_are_those_of_the_kept_weights(
 ) -> None:
     run_task(Labels(), ["recipe.yaml", "--predict_files", "hidden.tsv"], "")
     path = place / "OUT" / "predictions" / "labels.json"
-    assert re.fullmatch(rf"120 steps, .*: {place}/OUT, predictions in {path}\n", capsys.readouterr().out)
+    closing, *others = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"120 steps, .*: {place}/OUT, predictions in {path}", closing)
+    assert others == ["learning curve: hf-lecture see learning OUT", "next: hf-lecture predict OUT < texts.txt"]
     right = ["good" if row["label"] else "bad" for row in ROWS]
     assert json.loads(path.read_text()) == right
     # A finished run writes those for other rows, too: what is predicted does not change the weights.

@@ -360,3 +360,32 @@ def test_a_tokenizer_without_places_is_refused() -> None:
 
     with pytest.raises(ValueError, match="Slow does not say where its tokens stand in a text"):
         encode_sentences(small_bert(), Slow(), read(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("given", "tokenizer", "model_type"),
+    [
+        ({}, "elmo", "lecture_elmo"),
+        ({"model": {"model_type": "lecture_recurrent", "hidden_size": 4}}, "word", "lecture_recurrent"),
+        ({"tokenizer": {"type": "char"}}, "char", "lecture_recurrent"),
+        ({"tokenizer": {"min_count": 2}}, None, "lecture_recurrent"),
+        ({"tokenizer": {"type": "bpe"}, "model": {"model_type": "lecture_bert"}}, "bpe", "lecture_bert"),
+    ],
+)
+def test_tokenizer_and_model_suit_each_other(given: dict[str, Any], tokenizer: str, model_type: str) -> None:
+    """A recipe that names one of them gets the other one to suit it; without `type` a tokenizer is of words."""
+    recipe = TokenClassificationRecipe(train_rows=ROWS, **given)
+    assert (recipe.tokenizer.get("type"), recipe.model["model_type"]) == (tokenizer, model_type)
+
+
+def test_default_learns_rare_words_by_their_spelling(tmp_path: Path) -> None:
+    """No test word is in the training data: endings and capitals tell the tags."""
+    stems = ["walk", "talk", "jump", "look", "call", "play", "help", "turn", "work", "open"]
+    rows = [{"tokens": ["Bo", f"{stem}ing", f"{stem}ed"], "tags": ["NAME", "ING", "PAST"]} for stem in stems]
+    recipe = TokenClassificationRecipe(train_rows=rows, epochs=20, validation_share=0, output_dir=str(tmp_path / "out"))
+    train_and_test(TASK, recipe)
+    model, tokenizer = (
+        cls.from_pretrained(tmp_path / "out") for cls in (AutoModelForTokenClassification, AutoTokenizer)
+    )
+    unseen = Rows({"tokens": [["Al", "fishing", "rested"]], "tags": [["NAME", "ING", "PAST"]]}, [("test", 1)])
+    assert TASK.evaluate(model, tokenizer, unseen, recipe)["accuracy"] == 1
