@@ -45,10 +45,8 @@ def run(
     """
     _check(name, files, split, store, held_out)
     found = _task(task, output)
-    model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
-    if not found.is_for(model):
-        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
-    given = _given(files, split, max_length, held_out) | fields
+    model, processor = _loaded(name, found, task)
+    given = _given(files, split, max_length, held_out) | dict(fields)
     recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
     data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
@@ -65,6 +63,14 @@ def run(
         _draw(measured, output, source, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
+
+
+def _loaded(name: str, found: Task[Any], task: str) -> tuple[Any, Any]:
+    """Return the model and its processor."""
+    model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
+    if not found.is_for(model):
+        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
+    return model, processor
 
 
 def _given(files: list[str], split: str | None, max_length: int | None, held_out: bool) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
             names of the file's columns.
 
     Returns:
-        The facts "task", "results" and "data", and "baseline" if there is one or `facts` has one, which replace those in
+        The facts "task", "results", "data" and, if there is one or `facts` has one, "baseline", which replace those in
         `facts`.
 
     Raises:
