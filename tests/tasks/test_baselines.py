@@ -229,3 +229,15 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "baseline.json").write_text("[]")
     with pytest.raises(ValueError, match=r"baseline\.json"):
         LearnedBaseline.read(TextClassification.baseline, tmp_path)
+
+
+def test_a_task_with_a_measure_of_its_own_has_no_baseline(tmp_path: Path) -> None:
+    """Its answers would be measured in another way than its `measure` does."""
+
+    class Own(TextClassification):
+        def measure(self, *arguments: Any) -> dict[str, Any]:
+            return {"accuracy": 1.0}
+
+    outcome = train_and_test(Own(), recipe(tmp_path))
+    assert outcome.training.best_metric == 1.0
+    assert not (tmp_path / "baseline.json").exists()

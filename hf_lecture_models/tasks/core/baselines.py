@@ -279,6 +279,15 @@ class Measuring:
         return {key: float(found[key]) for key in keys if found.get(key) is not None}
 
 
+def baseline_of(task: Any) -> Baseline | None:
+    """Return the baseline of a task; None also for a subclass that measures by a `measure` of its own."""
+    order = type(task).__mro__
+    own, of_answers = (
+        next(place for place, one in enumerate(order) if name in vars(one)) for name in ("measure", "measure_answers")
+    )
+    return None if own < of_answers else task.baseline
+
+
 def evaluate_beside(
     task: Any, model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
 ) -> tuple[dict[str, Any], Comparison | None]:
@@ -291,9 +300,10 @@ def evaluate_beside(
     Raises:
         ValueError: as `Task.evaluate`; or the folder's file is damaged.
     """
-    if task.baseline is None:
+    baseline = baseline_of(task)
+    if baseline is None:
         return task.evaluate(model, processor, data, settings), None
-    beside = LearnedBaseline.read(task.baseline, folder, part)
+    beside = LearnedBaseline.read(baseline, folder, part)
     measured = task.evaluate(model, processor, data, settings, beside)
     found = beside.comparison()
     if part and found is not None:

@@ -17,7 +17,7 @@ from hf_lecture_models.data.recipe import SplitRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
-from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring, baseline_of
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
@@ -369,8 +369,9 @@ class Task(ABC, Generic[RecipeType]):
         return _fingerprint_processor(processor) | of_data
 
     def _learn_baseline(self, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
-        facts = None if self.baseline is None else self.baseline.learn(processor, data, recipe)
-        return None if self.baseline is None or facts is None else LearnedBaseline(self.baseline, facts)
+        baseline = baseline_of(self)
+        facts = None if baseline is None else baseline.learn(processor, data, recipe)
+        return None if baseline is None or facts is None else LearnedBaseline(baseline, facts)
 
     def describe(self, model: Any, settings: Any, data: Any = None) -> dict[str, Any]:
         """Return the facts of the task for a model's card, under the key "task"."""
