@@ -288,6 +288,13 @@ def baseline_of(task: Any) -> Baseline | None:
     return None if own < of_answers else task.baseline
 
 
+def learn_baseline(task: Any, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
+    """Return the baseline with the facts of training data; None for a task or data without one."""
+    baseline = baseline_of(task)
+    facts = None if baseline is None else baseline.learn(processor, data, recipe)
+    return None if baseline is None or facts is None else LearnedBaseline(baseline, facts)
+
+
 def evaluate_beside(
     task: Any, model: Any, processor: Any, data: Any, settings: Any, folder: str | os.PathLike[str], part: str
 ) -> tuple[dict[str, Any], Comparison | None]:
