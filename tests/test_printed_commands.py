@@ -78,6 +78,8 @@ STANDS_FOR = [
     (r"train \{\} (\{\}|--help)$", "train causal_lm --help"),
     (r"train \{\} recipe.yaml", f"train causal_lm {RECIPE.format('recurrent_tiny')}"),
     (r"train \{\}$", "train recurrent_tiny"),
+    (r"train \{\} \{\}$", "train causal_lm recurrent_tiny"),
+    (r"train \{\} --help", "train causal_lm --help"),
     (r"fit_ngram recipe.yaml", f"fit_ngram {RECIPE.format('ngram')}"),
     (r"--nproc_per_node \{\}", "--nproc_per_node 2"),
     (r"\bSCRIPT\b", CAUSAL_LM),
@@ -130,6 +132,7 @@ NOT_RUN = {
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture train (TASK|RECIPE|NAME|my\.yaml)\b.*": ("forms; tests/cli/test_train.py finds the script of each"),
+    r"hf-lecture new( TASK .*)?|hf-lecture train text_classification\.yaml": "forms; tests/cli/test_new.py runs them",
     r"hf-lecture (train text_classification\.yaml|evaluate \w+ text_classification --held-out)( .*)?": (
         "it goes on from the command before; the tests of the README run these one after the other"
     ),
