@@ -15,7 +15,7 @@ from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
 from hf_lecture_models.tasks.core.errors import SUFFIXES, write_errors
-from hf_lecture_models.tasks.core.hold_out import read_held_out
+from hf_lecture_models.tasks.core.parts import read_held_out
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
@@ -34,9 +34,6 @@ def run(
     held_out: bool = False,
 ) -> None:
     """Print the measures of a model, the official one of the task first; draw its confusions, or write its errors.
-
-    Args:
-        held_out: measure the training rows that its run held out, in place of all rows.
 
     Raises:
         ValueError: the task is unknown, the model is for another task, the data cannot be used, or the task has nothing
@@ -59,8 +56,8 @@ def run(
     if _is_table(output):
         _write_errors(found, model, processor, data, recipe, output)
     elif output is not None:
-        source = ", ".join(files) or split or ("held out" if held_out else "validation")
-        _draw(measured, output, source, f"{name}, {type(model).__name__}")
+        shown = ", ".join(files) or split or ("rows held out" if held_out else "validation")
+        _draw(measured, output, shown, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
@@ -87,6 +84,11 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
         raise ValueError(
             "--output draws a confusion matrix of classes, and these labels are numbers: --output errors.csv writes "
             "their largest errors"
+        )
+    if any("predicted" not in own for own in measured["classes"].values()):
+        raise ValueError(
+            "--output draws a confusion matrix of one class a text, and here are several: --output errors.csv writes "
+            "the wrong ones"
         )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
@@ -118,9 +120,13 @@ def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> N
             print(f"{key:>26}  {shown:<12}{other}" if other else f"{key:>26}  {shown}")
     rows = measured.get("classes", {}).items()
     if rows:
-        print(f"{'class':>26}  precision  recall      f1  examples")
+        last = "  threshold" if any("threshold" in own for _, own in rows) else ""
+        print(f"{'class':>26}  precision  recall      f1  examples{last}")
     for name, own in rows:
-        print(f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}")
+        last = f"  {own['threshold']:9.4f}" if "threshold" in own else ""
+        print(
+            f"{name:>26}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['examples']:8,}{last}"
+        )
 
 
 def _check(name: str, files: list[str], split: str | None, store: bool, held_out: bool) -> None:

@@ -68,7 +68,9 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
 
 
-OWN_OPTIONS = re.compile("--(columns|label_names)[.]|--scheme|--max_length|--split|--store|--output|--json")
+OWN_OPTIONS = re.compile(
+    "--(columns|label_names)[.]|--label_columns|--scheme|--max_length|--split|--store|--output|--json"
+)
 MISTAKES = {
     "no label": ("sst2", "a.tsv", "sentence\ta film\n"),
     "no column of labels": ("sst2", "a.tsv", "sentence\na film\n"),
@@ -138,6 +140,28 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
         assert message in err
 
 
+def test_several_classes_of_a_text(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    small_bert(**CLASSES, problem_type="multi_label_classification").save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    lines = ["text,positive,negative", *(f"{row['text']},{row['label']},1" for row in ROWS)]
+    (tmp_path / "dev.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["evaluate", folder, "text_classification", tmp_path / "dev.csv"]
+    status, _, err = run(*words)
+    assert status == 1
+    assert "has no column 'label', only text, positive, negative" in err
+    assert "--label_columns names several of 0 and 1" in err
+    words += ["--label_columns", "positive,negative", "--thresholds.negative", "0"]
+    status, out, err = run(*words)
+    assert status == 0, err
+    *_, heading, _, negative = out.splitlines()
+    assert heading.split() == ["class", "precision", "recall", "f1", "examples", "threshold"]
+    assert negative.split() == ["negative", "1.0000", "1.0000", "1.0000", str(len(ROWS)), "0.0000"]
+    status, _, err = run(*words, "--output", tmp_path / "confusion.svg")
+    assert status == 1
+    assert "draws a confusion matrix of one class a text, and here are several" in err
+
+
 def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
     longest = AutoModelForSequenceClassification.from_pretrained(classifier).config.max_position_embeddings
     sst2.write_text(f"sentence\tlabel\n{'fine ' * longest}\t1\n", encoding="utf-8")
@@ -199,6 +223,29 @@ def test_the_confusion_matrix_is_drawn(run: Any, classifier: Path, sst2: Path, t
         assert own["recall"] == pytest.approx(own["predicted"][name] / max(1, own["examples"]))
     _, table, _ = run("evaluate", classifier, "sst2", sst2)
     assert [line.split()[0] for line in table.splitlines()[-len(classes) :]] == list(classes)
+
+
+def test_wrong_predictions_are_written_surest_first(run: Any, classifier: Path, sst2: Path, tmp_path: Path) -> None:
+    status, out, err = run("evaluate", classifier, "sst2", sst2, "--json", "--output", tmp_path / "errors.jsonl")
+    assert status == 0
+    rows = [json.loads(line) for line in (tmp_path / "errors.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert f"{tmp_path}/errors.jsonl: {len(rows)} wrong of {len(ROWS)}, the surest first\n" in err
+    assert 1 - len(rows) / len(ROWS) == pytest.approx(json.loads(out)["accuracy"])
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    for row in rows:
+        given = ROWS[int(row["where"].removeprefix(f"{sst2}, row ")) - 1]
+        names = ["positive", "negative"]
+        assert (row["text"], row["gold"]) == (given["text"], names[given["label"]])
+        assert row["predicted"] == names[1 - given["label"]]
+
+
+def test_what_cannot_be_written_is_refused_before_the_model_is_read(run: Any, tmp_path: Path) -> None:
+    status, _, err = run("evaluate", tmp_path / "nowhere", "causal_lm", "x.txt", "--output", tmp_path / "e.csv")
+    assert (status, len(err.splitlines())) == (1, 1)
+    assert "causal_lm has no right and wrong ones" in err
+    status, _, err = run("evaluate", tmp_path / "nowhere", "sst2", "x.tsv", "--output", tmp_path / "e.txt")
+    assert status == 2
+    assert "e.txt must end in .csv, .tsv or .jsonl for errors, or in .svg, .pdf or .png" in " ".join(err.split())
 
 
 def test_a_matrix_needs_classes(run: Any, folder: Path, tmp_path: Path) -> None:

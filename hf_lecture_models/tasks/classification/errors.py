@@ -2,11 +2,14 @@
 """The wrong predictions of a classifier of texts or images, and the largest errors of a regression."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from hf_lecture_models.tasks.classification.classes import class_scores
+from hf_lecture_models.tasks.classification.several_measures import named_classes
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.labels import classes_of
 
@@ -46,6 +49,37 @@ def number_errors(inputs: Mapping[str, Sequence[Any]], predictions: Sequence[flo
     ]
     rows = sorted(_rows(inputs, answers), key=lambda row: -row["error"])
     return Errors(rows, len(rows), by="largest errors")
+
+
+def set_errors(
+    inputs: Mapping[str, Sequence[Any]],
+    scores: np.ndarray,
+    chosen: np.ndarray,
+    labels: Sequence[Sequence[float]],
+    names: Sequence[str],
+) -> Errors:
+    """Return the rows with other classes than the right ones: the input, the right and the predicted ones, and a score.
+
+    The score is how sure the model was of its surest wrong decision: the probability of a class that the row does not
+    have, or 1 minus that of a class that it has.
+
+    >>> scores, chosen = np.array([[0.75, 0.5], [0.5, 0.25]]), np.array([[True, True], [True, False]])
+    >>> set_errors({"text": ["x", "y"]}, scores, chosen, [[1.0, 1.0], [0.0, 1.0]], ["a", "b"]).rows
+    [{'text': 'y', 'gold': 'b', 'predicted': 'a', 'score': 0.75}]
+
+    Args:
+        scores: the probabilities, (rows, classes).
+        chosen: (rows, classes), True where a class is predicted.
+        labels: 1.0 and 0.0 for each row and class.
+        names: the class names.
+    """
+    right = np.asarray(labels, dtype=bool)
+    sure = np.where(right != chosen, np.where(chosen, scores, 1 - scores), 0.0).max(axis=1)
+    answers = [
+        {"gold": named_classes(gold, names), "predicted": named_classes(own, names), "score": float(score)}
+        for gold, own, score in zip(right, chosen, sure, strict=True)
+    ]
+    return replace(errors_of_classes(_rows(inputs, answers)), pairs=None)
 
 
 def _rows(inputs: Mapping[str, Sequence[Any]], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

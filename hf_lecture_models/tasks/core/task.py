@@ -330,10 +330,7 @@ class Task(ABC, Generic[RecipeType]):
         quiet: bool = False,
         save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
-        """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
-
-        Args:
-            save_with: further objects with `save_pretrained` to save with the model.
+        """Train the model by the recipe; the best one by the first measure is saved with `save_with` in `output_dir`.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
