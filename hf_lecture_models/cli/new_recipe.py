@@ -117,12 +117,8 @@ def settle(found: Findings, looked: Looked) -> None:
     first = next(iter(looked.sides.values()), [])
     if is_without_blanks(scripts_of(first)) and recipe.tokenizer.get("type") == "word":
         why = "Most letters are of a script without blanks between words: each letter is a token."
-<<<<<<< HEAD
-        changes["tokenizer"] = ({"type": "char"}, why)
-=======
         kept = {name: value for name, value in recipe.tokenizer.items() if name == "template"}
         changes["tokenizer"] = ({"type": "char", **kept}, why)
->>>>>>> integration
     found.recipe = replace(recipe, **{name: value for name, (value, _) in changes.items()})
     found.reasons |= {name: why for name, (_, why) in changes.items()}
 
