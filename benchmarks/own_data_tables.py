@@ -16,11 +16,10 @@ TITLES = {OURS: OURS, "tagger": "spaCy tagger", "ner": "spaCy ner"} | {name: one
 
 def cases(script: str = "finetune_text_classification", kept_back: bool | None = None) -> dict[str, Any]:
     """Return the sets of a task in the record; with `kept_back`, only those that were or were not kept back."""
-    return {
-        name: one
-        for name, one in record("own_data", "cases").items()
-        if one["script"] == script and kept_back in (None, one["kept_back"])
-    }
+    found = record("own_data", "cases")
+    names = [*(name for name in CLASSES if name in found), *(name for name in found if name not in CLASSES)]
+    chosen = {name: found[name] for name in names if found[name]["script"] == script}
+    return {name: one for name, one in chosen.items() if kept_back in (None, one["kept_back"])}
 
 
 def programs(found: Iterable[dict[str, Any]]) -> list[str]:
