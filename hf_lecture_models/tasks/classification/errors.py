@@ -2,6 +2,7 @@
 """The wrong predictions of a classifier of texts or images, and the largest errors of a regression."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
@@ -46,6 +47,34 @@ def number_errors(inputs: Mapping[str, Sequence[Any]], predictions: Sequence[flo
     ]
     rows = sorted(_rows(inputs, answers), key=lambda row: -row["error"])
     return Errors(rows, len(rows), by="largest errors")
+
+
+def set_errors(
+    names: Sequence[str], inputs: Mapping[str, Sequence[Any]], scores: Any, chosen: Any, truths: Any
+) -> Errors:
+    """Return the rows with other classes than the right ones: the input, both lists of classes, and a score.
+
+    The score is how sure the model was of its surest wrong decision: the probability of a class that the row does not
+    have, or 1 minus that of a class that it has.
+
+    >>> scores, chosen = [[0.75, 0.5], [0.5, 0.25]], [[True, True], [True, False]]
+    >>> set_errors(["a", "b"], {"text": ["x", "y"]}, scores, chosen, [[1, 1], [0, 1]]).rows
+    [{'text': 'y', 'gold': ['b'], 'predicted': ['a'], 'score': 0.75}]
+
+    Args:
+        names: the names of the classes.
+        scores, chosen, truths: (rows, classes): probabilities, whether a class is predicted, and whether it is right.
+    """
+    answers = []
+    for probabilities, own, right in zip(scores, chosen, truths, strict=True):
+        wrong = [
+            probability if predicted else 1 - probability
+            for probability, predicted, true in zip(probabilities, own, right, strict=True)
+            if bool(predicted) != bool(true)
+        ]
+        gold, predicted = ([name for name, is_in in zip(names, row, strict=True) if is_in] for row in (right, own))
+        answers.append({"gold": gold, "predicted": predicted, "score": float(max(wrong, default=0.0))})
+    return replace(errors_of_classes(_rows(inputs, answers)), pairs=None)
 
 
 def _rows(inputs: Mapping[str, Sequence[Any]], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
