@@ -306,12 +306,11 @@ def _label_lines(found: Findings) -> list[_Line]:
         lines.append(_Line("label_names", named, "Names for the numbered classes, which predictions then have.", False))
     most, least = max(counts.values()), min(counts.values())
     if most >= _UNEVEN * least:
-        weights = {name: round(most / count, 2) for name, count in counts.most_common()}
         why = (
             f"The classes are uneven ({most:,} rows and {least:,}). With these weights each counts alike in the loss, "
             "which finds more of the rare ones and makes more mistakes in all."
         )
-        lines.append(_Line("class_weights", weights, why, False))
+        lines.append(_Line("class_weights", "balanced", why, False))
     return lines
 
 
