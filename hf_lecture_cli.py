@@ -713,7 +713,8 @@ def evaluate(
     --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
     numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
     classifier. The classes of the data and of the model are matched by their names. Options of recipes describe the
-    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --scheme tags|entities.
+    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities.
+    --thresholds.LABEL NUMBER replaces the threshold of one of several classes a text.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())
@@ -731,7 +732,7 @@ def _split_data_options(words: list[str]) -> tuple[list[str], dict[str, str]]:
         if not name.startswith("--"):
             files.append(f"{name}{equals}{value}")
             continue
-        if name[2:].partition(".")[0] not in ("columns", "label_names", "scheme"):
+        if name[2:].partition(".")[0] not in ("columns", "label_columns", "label_names", "scheme", "thresholds"):
             raise typer.BadParameter(f"there is no option {name}")
         if not equals and not rest:
             raise typer.BadParameter(f"{name} needs a value: {name} VALUE")

@@ -14,7 +14,7 @@ from typing import Any
 from hf_lecture_models.io.runs import as_options, as_program
 from hf_lecture_models.io.system import is_closed_pipe
 
-_FIELDS = ("columns", "label_names", "scheme")
+_FIELDS = ("columns", "label_columns", "label_names", "scheme", "thresholds")
 """Fields of a recipe that verbs of data take as options: `--columns.text NAME`."""
 
 

@@ -2,7 +2,8 @@
 """`hf-lecture predict`: the predictions of a model for each line of a file, each row of a table, or an image.
 
 With `--json`, every result is a JSON object: the input, and `predictions`, a list of objects. Otherwise a prediction
-is printed as its label, score and text, with tabs between them.
+is printed as its label, score and text, with tabs between them. Several classes of a text are printed on one line,
+with commas between them, unless the best k are asked for.
 """
 
 import json as json_library
@@ -16,6 +17,7 @@ from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.classification.several_measures import NO_CLASS
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.images.rows import has_image_name, is_binary
 from hf_lecture_models.tasks.prediction import Predictor
@@ -124,12 +126,21 @@ def _read_json(form: LineForm, where: str, text: str) -> Result:
 def _print(predictor: Predictor, result: Result, aggregate: bool) -> None:
     """Print a result as text: a line for each prediction or word, and an empty line after a sentence of words."""
     found: Sequence[Result] = result["predictions"]
+    if predictor.gives_sets:
+        found = [
+            {"label": ",".join(one["label"] for one in found) or NO_CLASS, "scores": [one["score"] for one in found]}
+        ]
     if not predictor.form.usual and not aggregate:
         print("".join(f"{one['word']}\t{one['label'] or '-'}\n" for one in found))
         return
     lines = [
-        (f"{one['label']}\t{one['score']:.4f}\t" if "label" in one else "") + predictor.form.line_of(result, one)
+        (f"{one['label']}\t{_scores(one)}\t" if "label" in one else "") + predictor.form.line_of(result, one)
         for one in found
     ]
     shown = "\n".join(" ".join(line.split("\n")) for line in lines)
     print(f"{shown}\n".lstrip("\n") if aggregate else shown)
+
+
+def _scores(prediction: Mapping[str, Any]) -> str:
+    """Return the score of a prediction, or the scores of several classes with commas between them."""
+    return ",".join(f"{score:.4f}" for score in prediction.get("scores", [prediction.get("score")])) or NO_CLASS

@@ -164,7 +164,8 @@ class _Table:
         for name in names:
             if name in self.known:
                 return _decoded(self.columns, name)
-        hint = f"; {UNLABELLED}" if is_label else ""
+        advice = UNLABELLED if self.recipe is None else self.recipe.no_label_advice
+        hint = f"; {advice}" if is_label else ""
         raise missing_column(self.source, column, names, self.known, hint)
 
 

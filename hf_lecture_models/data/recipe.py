@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hf_lecture_models.data.files import DATA_FOLDER
+from hf_lecture_models.data.rows import UNLABELLED
 from hf_lecture_models.io.recipe import Recipe, setting
 
 
@@ -33,6 +34,8 @@ class DataRecipe(Recipe):
     columns: dict[str, str] = setting({}, "names of columns in files, by the task's own names: {text: sentence}")
     data: dict[str, Any] = setting({}, "what the card says of the data: name, language, licence, source", free=True)
 
+    no_label_advice: ClassVar[str] = UNLABELLED
+    """The advice for a file without a column of labels."""
     inline: ClassVar[str] = "rows"
     """The second part of the names of fields that hold data themselves, after `train_` and `validation_`."""
 

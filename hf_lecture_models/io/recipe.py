@@ -138,7 +138,7 @@ def _override_within(
         values.setdefault(mapping, _beneath_overrides(field, given))
     # A mapping of texts or numbers holds no mapping: `label_names.U.S.` is the label "U.S.".
     kind = typing.get_type_hints(recipe_class).get(mapping)
-    is_flat = typing.get_args(kind) in ((str, str), (str, float))
+    is_flat = any(typing.get_args(one) in ((str, str), (str, float)) for one in (kind, *typing.get_args(kind)))
     *parents, last = path = name.split(".", 1 if is_flat else -1)
     for parent in parents:
         values = values.setdefault(parent, {})
@@ -260,6 +260,8 @@ def coerced(value: Any, kind: Any, name: str) -> Any:
     if value is None and type(None) in options:
         return None
     target = options[0]
+    if str in options and isinstance(value, str):
+        return value
     origin = typing.get_origin(target) or target
     if origin is float and isinstance(value, int | float | str) and not isinstance(value, bool):
         try:

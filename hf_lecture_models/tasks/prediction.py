@@ -17,6 +17,7 @@ from hf_lecture_models.io.auto_classes import learns_next_sentences, model_class
 from hf_lecture_models.io.locations import check_location
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.task_file import task_file_of
+from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASKS
@@ -109,6 +110,12 @@ class Predictor:
             raise ValueError(f"{kind} reads no tokens: leave `max_length` out")
         saved = {"task": task_file_of(self.model.config)}
         self.settings = self._chosen(self.task.settings_class.of(saved, self.task.name))
+
+    @property
+    def gives_sets(self) -> bool:
+        """Whether a row's predictions are all of its classes, of which there may be none."""
+        is_several = self.model.config.problem_type == MULTI_LABEL
+        return is_several and self.task.name == "text_classification" and self.options.top_k is None
 
     def predict(self, rows: Sequence[Mapping[str, Any]], sources: Rows | None = None) -> list[list[Result]]:
         """Predict rows; return the predictions of each row, none for blank rows.

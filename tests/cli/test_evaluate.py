@@ -50,7 +50,7 @@ def without_warning(err: str) -> str:
 def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     """Classes are matched by their names, not by their numbers."""
     status, out, err = run("evaluate", classifier, "sst2", sst2)
-    assert status == 0
+    assert (status, without_warning(err)) == (0, "")
     heading, *lines = out.splitlines()
     assert heading.split(maxsplit=1) == ["model", "most frequent class of these rows, difference [95 % interval]"]
     assert dict(line.split()[:2] for line in lines[:3]) == {
@@ -62,10 +62,15 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     _, out, _ = run("evaluate", classifier, "sst2", sst2, sst2, "--json")
     measured = json.loads(out)
     assert (measured["task"], measured["examples"]) == ("sst2", 2 * len(ROWS))
+    beside = measured["baseline"]
+    assert (beside["name"], beside["measures"]) == ("most frequent class of these rows", {"accuracy": 0.5})
+    assert beside["differences"]["accuracy"]["difference"] == pytest.approx(expected_accuracy(classifier) - 0.5)
     assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
 
 
-OWN_OPTIONS = re.compile("--(columns|label_names)[.]|--scheme|--max_length|--split|--store|--output|--json")
+OWN_OPTIONS = re.compile(
+    "--(columns|label_names)[.]|--label_columns|--scheme|--max_length|--split|--store|--output|--json"
+)
 MISTAKES = {
     "no label": ("sst2", "a.tsv", "sentence\ta film\n"),
     "no column of labels": ("sst2", "a.tsv", "sentence\na film\n"),
@@ -133,6 +138,28 @@ def test_columns_and_labels_are_named_as_in_a_recipe(run: Any, classifier: Path,
         status, _, err = run("evaluate", classifier, "text_classification", path, *words)
         assert status != 0
         assert message in err
+
+
+def test_several_classes_of_a_text(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    small_bert(**CLASSES, problem_type="multi_label_classification").save_pretrained(folder)
+    small_tokenizer().save_pretrained(folder)
+    lines = ["text,positive,negative", *(f"{row['text']},{row['label']},1" for row in ROWS)]
+    (tmp_path / "dev.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["evaluate", folder, "text_classification", tmp_path / "dev.csv"]
+    status, _, err = run(*words)
+    assert status == 1
+    assert "has no column 'label', only text, positive, negative" in err
+    assert "--label_columns names several of 0 and 1" in err
+    words += ["--label_columns", "positive,negative", "--thresholds.negative", "0"]
+    status, out, err = run(*words)
+    assert status == 0, err
+    *_, heading, _, negative = out.splitlines()
+    assert heading.split() == ["class", "precision", "recall", "f1", "examples", "threshold"]
+    assert negative.split() == ["negative", "1.0000", "1.0000", "1.0000", str(len(ROWS)), "0.0000"]
+    status, _, err = run(*words, "--output", tmp_path / "confusion.svg")
+    assert status == 1
+    assert "draws a confusion matrix of one class a text, and here are several" in err
 
 
 def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:

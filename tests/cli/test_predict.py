@@ -50,6 +50,31 @@ def lines_of(out: str) -> list[list[str]]:
     return [line.split("\t") for line in out.splitlines()]
 
 
+def test_several_classes_of_a_text_stand_on_one_line(run: Any, save: Any, tmp_path: Path) -> None:
+    names = {"id2label": {0: "a", 1: "b", 2: "c"}, "label2id": {"a": 0, "b": 1, "c": 2}}
+    folder = save(BertForSequenceClassification, problem_type="multi_label_classification", **names)
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    scores = [
+        {one["label"]: one["score"] for one in own}
+        for own in pipeline("text-classification", model=str(folder), top_k=None)(TEXTS)
+    ]
+    middle = sorted(own["b"] for own in scores)[2] - 1e-6  # so that texts differ in their classes
+    task = {"name": "text_classification", "auto_class": "", "pipeline_tag": "", "items": "", "measures": []}
+    for thresholds in ({"a": 0.0, "b": middle, "c": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}):
+        content = json.dumps(task | {"settings": {"thresholds": thresholds}})
+        (folder / "task.json").write_text(content, encoding="utf-8")
+        expected = [[name for name in own if own[name] >= thresholds[name]] for own in scores]
+        status, out, err = run("predict", folder, tmp_path / "a.txt")
+        assert status == 0, err
+        for line, text, chosen, own in zip(out.splitlines(), TEXTS, expected, scores, strict=True):
+            numbers = ",".join(f"{own[name]:.4f}" for name in chosen)
+            assert line.split("\t") == [",".join(chosen) or "-", numbers or "-", text]
+        _, out, _ = run("predict", folder, tmp_path / "a.txt", "--json")
+        assert [[one["label"] for one in json.loads(line)["predictions"]] for line in out.splitlines()] == expected
+    _, out, _ = run("predict", folder, tmp_path / "a.txt", "-k", 2)
+    assert [line[0] for line in lines_of(out)] == [name for own in scores for name in list(own)[:2]]
+
+
 def test_classes_of_texts_are_those_of_the_pipeline(run: Any, save: Any, tmp_path: Path) -> None:
     """In the order of the lines, of several files, however they are read together; a blank line is an empty text."""
     folder = save(BertForSequenceClassification, num_labels=3)
@@ -91,7 +116,7 @@ def test_numbers_and_several_classes_at_once(run: Any, save: Any) -> None:
     for fields in ({"num_labels": 1, "problem_type": "regression"}, {"problem_type": "multi_label_classification"}):
         folder = save(BertForSequenceClassification, **fields)
         (theirs,) = pipeline("text-classification", model=str(folder))("a fine film")
-        _, out, _ = run("predict", folder, "--json", stdin="a fine film\n")
+        _, out, _ = run("predict", folder, "--json", "-k", 1, stdin="a fine film\n")
         assert json.loads(out)["predictions"][0]["score"] == pytest.approx(theirs["score"], abs=1e-6)
 
 

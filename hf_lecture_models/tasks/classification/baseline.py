@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.tasks.classification.labels import REGRESSION, as_number, ids_by_name, read_labels
+from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION
+from hf_lecture_models.tasks.classification.labels import as_number, ids_by_name, read_labels
 from hf_lecture_models.tasks.classification.mnli import MISMATCHED, parts_of_accuracy
+from hf_lecture_models.tasks.classification.several_labels import read_label_lists
+from hf_lecture_models.tasks.classification.several_measures import ClassSets, only_set, sums_of_sets
 from hf_lecture_models.tasks.core.baselines import Baseline
 from hf_lecture_models.tasks.core.labels import classes_of
 from hf_lecture_models.tasks.metrics import sums
@@ -24,21 +27,29 @@ class MostFrequentClass(Baseline):
         if settings.problem_type == REGRESSION:
             numbers = [as_number(label, data.where(index)) for index, label in enumerate(data.columns["label"])]
             return {"name": "mean", "mean": float(np.mean(numbers))}
-        names = Counter(settings.label_names.get(label, label) for label in read_labels(data))
+        if settings.problem_type == MULTI_LABEL:
+            labels = [label for own in read_label_lists(data) for label in own]
+        else:
+            labels = read_labels(data)
+        if not labels:
+            return None
+        names = Counter(settings.label_names.get(label, label) for label in labels)
         return {"name": "most frequent class", "class": most_frequent(names)}
 
-    def answers(
-        self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Any, settings: Any
-    ) -> list[float] | None:
-        """Return the class's id, or the mean, for each row."""
+    def answers(self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Any, settings: Any) -> Any:
+        """Return the class's id, or the mean, for each row, or the `ClassSets` with this class alone."""
         if settings.problem_type == REGRESSION:
             return [facts["mean"]] * len(encoded.inputs) if "mean" in facts else None
         ids, name = ids_by_name(model.config, settings.label_names), str(facts.get("class"))
         found = ids.get(name, ids.get(name.casefold()))
+        if found is not None and settings.problem_type == MULTI_LABEL:
+            return ClassSets(np.eye(len(classes_of(model.config)), dtype=bool)[[found] * len(encoded.inputs)])
         return None if found is None else [found] * len(encoded.inputs)
 
     def sums(self, model: Any, processor: Any, encoded: Any, answers: Any, settings: Any) -> dict[str, Sums]:
         """Return the measures of text classification that are asked for."""
+        if settings.problem_type == MULTI_LABEL:
+            return sums_of_sets(answers, encoded.labels)
         references, official = encoded.labels, getattr(settings, "official", None)
         if settings.problem_type == REGRESSION:
             found = {"pearson": sums.pearson(answers, references), "spearmanr": sums.spearmanr(answers, references)}
@@ -58,8 +69,10 @@ class MostFrequentClass(Baseline):
             found["f1"] = sums.f1(*sides)
         return found
 
-    def only_answer(self, model: Any, encoded: Any, answers: Sequence[float]) -> str:
-        """Return the only class that is predicted, though there are others."""
+    def only_answer(self, model: Any, encoded: Any, answers: Any) -> str:
+        """Return the only class that is predicted, or the only set of classes, though there are others."""
+        if isinstance(answers, ClassSets):
+            return only_set(answers, encoded.labels, classes_of(model.config))
         if len(set(encoded.labels)) < 2 or len(set(answers)) > 1:
             return ""
         number = len(classes_of(model.config)) == 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from hf_lecture_models.data.rows import UNLABELLED, UNLEARNED, Rows
+from hf_lecture_models.tasks.classification.kinds import MULTI_LABEL, REGRESSION, is_number
 from hf_lecture_models.tasks.core.labels import (
     class_fields,
     classes_of,
@@ -14,14 +15,12 @@ from hf_lecture_models.tasks.core.labels import (
     names_of_labels,
 )
 
-REGRESSION, SINGLE_LABEL = "regression", "single_label_classification"
-
 
 class LabelRecipe(Protocol):
     """The fields of a recipe on labels."""
 
     @property
-    def problem_type(self) -> str:
+    def problem_type(self) -> str | None:
         """The kind of labels: classes or numbers."""
 
     @property
@@ -39,9 +38,19 @@ def read_labels(data: Rows) -> list[str]:
     for index, label in enumerate(labels):
         if label is None or not str(label).strip():
             raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
+        if isinstance(label, list):
+            raise ValueError(
+                f"{data.where(index)}: label is {label!r}, no class but a list; `problem_type` {MULTI_LABEL} learns "
+                "several classes of a text"
+            )
+        if isinstance(label, str) and label.startswith("[") and label.endswith("]"):
+            raise ValueError(
+                f"{data.where(index)}: label is {label!r}, the text of a list; a .jsonl file has lists, "
+                '{"label": ["a", "b"]}, or `label_columns` names columns of 0 and 1'
+            )
         if not isinstance(label, str | int):
             wrong.append(index)
-    if not wrong and all(map(_is_number, labels)):  # a table's labels are texts
+    if not wrong and all(map(is_number, labels)):  # a table's labels are texts
         wrong = [index for index, label in enumerate(labels) if not float(label).is_integer()]
     if wrong:
         # A single 0.5 turns all numbers of its column into floats.
@@ -51,13 +60,6 @@ def read_labels(data: Rows) -> list[str]:
             "numbers"
         )
     return list(map(str, labels))
-
-
-def _is_number(label: Any) -> bool:
-    try:
-        return math.isfinite(float(label))
-    except (TypeError, ValueError):
-        return False
 
 
 def class_names(data: Rows, label_names: Mapping[str, str]) -> list[str]:

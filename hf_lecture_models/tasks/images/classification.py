@@ -18,7 +18,8 @@ from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.classification.baseline import MostFrequentClass
 from hf_lecture_models.tasks.classification.classes import best_classes, class_scores
 from hf_lecture_models.tasks.classification.errors import class_errors
-from hf_lecture_models.tasks.classification.labels import SINGLE_LABEL, class_names, label_ids
+from hf_lecture_models.tasks.classification.kinds import SINGLE_LABEL
+from hf_lecture_models.tasks.classification.labels import class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import SMALL_VIT

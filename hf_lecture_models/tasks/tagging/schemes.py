@@ -42,7 +42,8 @@ def scheme_of_rows(data: Rows, label_names: Mapping[str, str]) -> str:
             names the first such tag and its row.
     """
     names = {label_names.get(tag, tag) for tags in data.columns["tags"] for tag in tags}
-    if _look_like_entities(names) and any(name[:2] in ("B-", "I-") for name in names):
+    is_begun = any(name[:2] in ("B-", "I-") for name in names)
+    if _look_like_entities(names) and (is_begun or all(map(is_entity_tag, names))):
         check_entity_tags(data, label_names)
     return scheme_of(names)
 
@@ -105,7 +106,7 @@ def converted_rows(data: Rows, label_names: Mapping[str, str]) -> Rows:
         f"{data.sources[0][0]}: the tags are {form}; they are learned and predicted as B-, I- and O, which mark the "
         f"same entities; --scheme {PLAIN} learns them as they are"
     )
-    return Rows(data.columns | {"tags": list(map(in_iob2, names))}, data.sources, data.lines)
+    return data.with_columns(data.columns | {"tags": list(map(in_iob2, names))})
 
 
 def _letters(names: Collection[str]) -> set[str]:

@@ -255,7 +255,10 @@ class TokenClassification(Task[TokenClassificationRecipe]):
         if settings.scheme == ENTITIES and "tags" in data.columns:
             _refuse_other_tags(classes_of(model.config), "the model")
         sentences = encode_sentences(model, processor, data, settings.max_length)
-        return Encoded(data, sentences, read_tags(model.config, data, settings) if "tags" in data.columns else None)
+        if "tags" not in data.columns:
+            return Encoded(data, sentences)
+        tags = read_tags(model.config, data, settings)
+        return Encoded(data.with_columns(data.columns | {"tags": tags}), sentences, tags)
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
