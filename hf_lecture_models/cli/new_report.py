@@ -88,7 +88,8 @@ def look(name: str, data: Any) -> Looked:
     sides = {side: columns[side] for side in ("text", "text_pair", "source", "target") if side in columns}
     sides = {side: ["" if text is None else str(text) for text in texts] for side, texts in sides.items()}
     labels = [_hashable(label) for label in columns["label"]] if sides and "label" in columns else None
-    counted = [] if labels is None else [str(label) for label in labels if not is_missing(label)]
+    given = [label for label in labels or () if not is_missing(label)]
+    counted = [str(one) for label in given for one in (label if isinstance(label, tuple) else (label,))]
     return Looked(data, sides, labels, counted)
 
 
@@ -148,6 +149,8 @@ def describe_classes(looked: Looked, noun: str) -> list[tuple[str, str]]:
     more = f" and {len(counts) - _CLASSES_SHOWN:,} more" if len(counts) > _CLASSES_SHOWN else ""
     (name, most), total = counts.most_common(1)[0], counts.total()
     always = f"to say {name!r} of every {noun} is right for {share(most, total)}"
+    if noun == "row" and any(isinstance(label, tuple) for label in looked.labels or ()):
+        always = f"rows have several of them or none, {name!r} is one of those of {share(most, len(looked.keys))}"
     return [("classes", f"{len(counts):,}: {shown}{more}; {always}")]
 
 
