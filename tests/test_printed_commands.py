@@ -78,6 +78,8 @@ STANDS_FOR = [
     (r"train \{\} (\{\}|--help)$", "train causal_lm --help"),
     (r"train \{\} recipe.yaml", f"train causal_lm {RECIPE.format('recurrent_tiny')}"),
     (r"train \{\}$", "train recurrent_tiny"),
+    (r"train \{\} \{\}$", "train causal_lm recurrent_tiny"),
+    (r"train \{\} --help", "train causal_lm --help"),
     (r"fit_ngram recipe.yaml", f"fit_ngram {RECIPE.format('ngram')}"),
     (r"--nproc_per_node \{\}", "--nproc_per_node 2"),
     (r"\bSCRIPT\b", CAUSAL_LM),
@@ -95,6 +97,7 @@ STANDS_FOR = [
     (r"exercise \{name\} MY.py", "exercise lstm_cell my.py"),
     (r"neighbours MODEL man king woman", "neighbours lstm cat dog horse"),
     (r"neighbours \{\} WORD", "neighbours lstm cat"),
+    (r"(predict|evaluate|export) my_model", r"\1 classifier"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
@@ -120,6 +123,8 @@ SHORTER = {
 }
 
 NOT_RUN = {
+    r"hf-lecture (new TASK FILES?( \.\.\.)?|train TASK --help)": "forms",
+    r"python benchmarks/own_data\w*\.py .*": "it needs another environment, with the packages that it measures",
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",
     r"pytest.*|\.ci/run": "it would run this test",
     r"pip wheel .*": "it builds the whole checkout; tests/cli/test_train.py builds the wheel and installs it",
@@ -127,6 +132,11 @@ NOT_RUN = {
     r"hf-lecture exec trl sft \.\.\. .*": "shortened; tests/interop/test_trl.py runs it",
     r"python (FILE|-m MODULE|-c CODE).*": "forms of `hf-lecture exec python`; tests/cli/test_exec.py runs each",
     r"hf-lecture train (TASK|RECIPE|NAME|my\.yaml)\b.*": ("forms; tests/cli/test_train.py finds the script of each"),
+    r"hf-lecture new( TASK .*)?|hf-lecture train text_classification\.yaml": "forms; tests/cli/test_new.py runs them",
+    r"hf-lecture (train text_classification\.yaml|evaluate \w+ text_classification --held-out)( .*)?": (
+        "it goes on from the command before; the tests of the README run these one after the other"
+    ),
+    r"hf-lecture train OUT/recipe\.yaml .*": "it needs the folder of a run",
     r"hf-lecture publish --all( .*)?": "it needs a folder of models; tests/hub/test_publish_all.py publishes one",
     r"hf-lecture exercise \w+ > my.py": "it writes a file; tests/cli/test_exercise.py prints the same and checks it",
     r"hf-lecture exec PROGRAM \.\.\.": "a form; tests/cli/test_exec.py runs programs",
@@ -163,7 +173,7 @@ NOT_RUN = {
         "it needs a folder of images with captions; tests/training/scripts.py runs the script on such a folder"
     ),
     r"hf-lecture predict \{\} (questions|choices).jsonl": (
-        "it needs such a model; tests/tasks/core/test_afterwards.py runs it on small ones"
+        "it needs such a model; tests/tasks/task_tests.py runs it on small ones"
     ),
     r"hf-lecture (predict (MODEL|\{\}) photo.png|see alignment MODEL --image .*)": (
         "it needs a model of images; tests/tasks/captioning/test_task.py and cli/test_same_answers.py run small ones"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked_python import ForkedPython
+from tests.printed_commands import run_printed
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,6 +34,27 @@ def test_examples_print_what_the_document_says(code, printed, tmp_path):
 def test_every_python_example_is_run():
     assert "```python" in README
     assert len(EXAMPLES) == sum(document.read_text(encoding="utf-8").count("```python") for document in STANDING_ALONE)
+
+
+def test_the_commands_on_own_data_run_one_after_the_other(tmp_path):
+    section = README.partition("## Your own data\n")[2].partition("\n## ")[0]
+    commands = re.findall(r"^    (hf-lecture .*)$", section, re.M)
+    assert len(commands) == 5
+    rows = [
+        (f"a {word} film, number {number}", label) for number in range(40) for word, label in (("fine", 1), ("dull", 0))
+    ]
+    (tmp_path / "reviews.csv").write_text("text,label\n" + "".join(f'"{text}",{label}\n' for text, label in rows))
+    (tmp_path / "texts.txt").write_text("a fine film\na dull film\n")
+    shown = []
+    for command in commands:
+        status, out, err = run_printed(command, tmp_path)
+        assert status == 0, err[-2000:]
+        shown.append(out)
+    assert "next:    hf-lecture train text_classification.yaml" in shown[0]
+    assert "next: hf-lecture predict my_model < texts.txt" in shown[1]
+    assert (tmp_path / "errors.csv").read_text().startswith('"gold","predicted"\n'), "it makes no errors on such rows"
+    assert [line.partition("\t")[0] for line in shown[3].splitlines()] == ["1", "0"]
+    assert (tmp_path / "my_export" / "README.md").is_file()
 
 
 def test_the_two_commands_are_the_designs():

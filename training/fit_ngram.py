@@ -29,6 +29,7 @@ from hf_lecture_models.models.ngram.classes.class_files import save_with_classes
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.engines import ENGINES
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
+from hf_lecture_models.tasks.core.afterwards import next_line
 from hf_lecture_models.tasks.core.factories import make_tokenizer
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.registry import tokenizer_types
@@ -156,7 +157,7 @@ def main(arguments: list[str]) -> None:
     if limit := recipe.memory_limit:
         del model, fitted  # Windows deletes no tables that a model has mapped
         limit.clear()
-    print(f"saved in {recipe.output_dir}")
+    print(f"saved in {recipe.output_dir}", next_line(CausalLM(), recipe.output_dir), sep="\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from hf_lecture_models.io.task_file import TASK_FILE, saved_settings
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.baselines import Comparison, evaluate_beside
 from hf_lecture_models.tasks.core.errors import SUFFIXES, write_errors
-from hf_lecture_models.tasks.core.hold_out import read_held_out
+from hf_lecture_models.tasks.core.parts import read_held_out
 from hf_lecture_models.tasks.core.settings import store_settings
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK, TASKS
@@ -35,9 +35,6 @@ def run(
 ) -> None:
     """Print the measures of a model, the official one of the task first; draw its confusions, or write its errors.
 
-    Args:
-        held_out: measure the training rows that its run held out, in place of all rows.
-
     Raises:
         ValueError: the task is unknown, the model is for another task, the data cannot be used, or the task has nothing
             for `output`.
@@ -48,10 +45,7 @@ def run(
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
         raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
-    given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
-    if held_out:
-        given = {"train_files": files, "dataset_name": ""} if files else {}
-    given |= {**({} if max_length is None else {"max_length": max_length}), **fields}
+    given = {**_source(files, split, held_out), **({} if max_length is None else {"max_length": max_length}), **fields}
     recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
     data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
@@ -64,10 +58,17 @@ def run(
     if _is_table(output):
         _write_errors(found, model, processor, data, recipe, output)
     elif output is not None:
-        source = ", ".join(files) or split or ("held out" if held_out else "validation")
-        _draw(measured, output, source, f"{name}, {type(model).__name__}")
+        shown = ", ".join(files) or split or ("rows held out" if held_out else "validation")
+        _draw(measured, output, shown, f"{name}, {type(model).__name__}")
     if store:
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
+
+
+def _source(files: list[str], split: str | None, held_out: bool) -> dict[str, Any]:
+    """Return the fields of a recipe that name the data to measure."""
+    if held_out:
+        return {"train_files": files, "dataset_name": ""} if files else {}
+    return {"test_files": files} if files else {"test_split": split or "validation"}
 
 
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:

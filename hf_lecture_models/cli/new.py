@@ -8,7 +8,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.cli.new_recipe import Findings, are_classes, describe_cost, measure_cost, recipe_text, settle
+from hf_lecture_models.cli.new_recipe import (
+    Findings,
+    are_classes,
+    describe_cost,
+    measure_cost,
+    megabytes,
+    recipe_text,
+    settle,
+)
 from hf_lecture_models.cli.new_report import (
     Looked,
     as_lines,
@@ -20,14 +28,16 @@ from hf_lecture_models.cli.new_report import (
     look,
     must_be_mended,
     shared_rows,
+    unknown_classes,
     worth_a_look,
     wrapped,
 )
-from hf_lecture_models.data.column_names import guess_columns, peek
+from hf_lecture_models.data.column_names import USUAL_NAMES, Peek, binary_columns, guess_columns, is_row, peek
 from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import no_log
+from hf_lecture_models.io.system import free_bytes
 from hf_lecture_models.tasks.choice.rows import FORMS
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASKS
@@ -122,17 +132,11 @@ def look_at(task: Task[Any], command: str, files: Mapping[str, Sequence[str]], f
     """
     given: dict[str, Any] = {f"{part}_files": list(own) for part, own in files.items() if own}
     recipe: Any = load_recipe(None, given | dict(fields), recipe_class=task.recipe_class)
-    known, columns = find_columns(task, recipe, files["train"])
-    if task.name == "multiple_choice" and form_of(known):
-        recipe = replace(recipe, task=form_of(known))
-    renamed = {column: name for column, name in columns.items() if column != name}
-    if renamed:
-        recipe = replace(recipe, columns={**recipe.columns, **renamed})
-    found = Findings(recipe, files, columns, [name for name in known if name not in columns.values()])
+    found = find_columns(task, recipe, files)
     for part in files:
         try:
             with no_log():
-                data = task.read(recipe, part)
+                data = task.read(found.recipe, part)
         except ValueError as error:
             found.problems.append(str(error))
             continue
@@ -140,10 +144,21 @@ def look_at(task: Task[Any], command: str, files: Mapping[str, Sequence[str]], f
             found.parts[part] = look(task.name, data)
     if found.train is not None:
         settle(found, found.train)
-        found.problems += must_be_mended(found.train, are_classes(found.recipe, found.train), _UNLABELLED)
+        for part, looked in found.parts.items():
+            found.problems += [f"{part} data: {problem}" for problem in _problems(found, found.train, looked)]
         if command != _FIT:
             _add_cost(task, found, found.train)
     return found
+
+
+def _problems(found: Findings, train: Looked, looked: Looked) -> list[str]:
+    """Return why training refuses a part of the data that its reader accepts."""
+    recipe = found.recipe
+    classes = are_classes(recipe, train)
+    problems = must_be_mended(looked, classes and looked is train, _UNLABELLED)
+    # Parts of entities may be written with other letters, which are converted.
+    is_fixed = classes and looked is not train and getattr(recipe, "scheme", "") != "entities"
+    return problems + (unknown_classes(train, looked, getattr(recipe, "label_names", {})) if is_fixed else [])
 
 
 def _add_cost(task: Task[Any], found: Findings, looked: Looked) -> None:
@@ -157,7 +172,9 @@ def _add_cost(task: Task[Any], found: Findings, looked: Looked) -> None:
 
 def report_lines(task: Task[Any], found: Findings) -> list[str]:
     """Return the report on the files."""
-    told = [("columns", f"{column} is read from {name}") for column, name in found.columns.items() if column != name]
+    named = [f"{column} from {name}" for column, name in found.columns.items() if column != name]
+    named += [f"classes from the columns {', '.join(found.label_columns)}"] if found.label_columns else []
+    told = [("columns", ", ".join(named))] if named else []
     told += [("not read", ", ".join(found.unread))] if found.unread else []
     for part, looked in found.parts.items():
         told.append((part, f"{counted(len(looked.data), 'row')}: {', '.join(found.files[part])}"))
@@ -172,6 +189,9 @@ def report_lines(task: Task[Any], found: Findings) -> list[str]:
         for part in ("validation", "test"):
             if part in found.parts:
                 notes += shared_rows(train, found.parts[part], part)
+    free = free_bytes()
+    if found.cost is not None and free is not None and found.cost.estimate.bytes > free:
+        notes.append(f"the training takes more memory than the {megabytes(free)} that are free; lower batch_size")
     lines = [f"{task.name}: {', '.join(found.files['train'])}", *as_lines(told), wrapped(describe_cost(found))]
     for heading, own in (("Worth a look:", notes), ("To mend before training:", found.problems)):
         lines += [heading, *(wrapped(f"  - {text}", 4) for text in own)] if own else []
@@ -187,31 +207,66 @@ def form_of(names: Sequence[str]) -> str:
     return next((form for form in ("copa", "swag") if set(FORMS[form].columns) <= set(names)), "")
 
 
-def find_columns(task: Task[Any], recipe: Any, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the columns of the first file, and which of them are the task's, by the task's names.
+def find_columns(task: Task[Any], recipe: Any, files: Mapping[str, Sequence[str]]) -> Findings:
+    """Return which columns of the first file are the task's, and a recipe that names them.
 
-    Both are empty for a task whose columns are not known, and for line-aligned texts.
+    Nothing is found for a task whose columns are not known, and for line-aligned texts.
 
     Raises:
         ValueError: a column that the task needs is not found.
         OSError: the file cannot be read.
     """
     required, optional = COLUMNS.get(task.name, ((), ()))
+    first, found = files["train"][0], Findings(recipe, files)
     for column in recipe.columns if required else ():
         if column not in (*required, *optional):
             raise ValueError(f"there is no column {column} of {task.name}, only {', '.join((*required, *optional))}")
-    if not required or (task.name == "translation" and all(file_suffix(name) == ".txt" for name in files)):
-        return [], {}
-    if task.name == "translation" and (names := header_of_pairs(files[0], recipe)):
-        return names, dict(zip(required, names, strict=True))
-    file = peek(files[0], recipe)
-    if task.name == "multiple_choice" and form_of(file.names):
-        return file.names, {column: column for column in (*FORMS[form_of(file.names)].columns, "label", "id")}
-    columns = guess_columns(file, [*required, *optional], recipe.columns)
+    if not required or (task.name == "translation" and file_suffix(first) == ".txt"):
+        return found
+    if task.name == "translation" and (names := header_of_pairs(first, recipe)):
+        file = Peek(names, {})
+        columns = dict(zip(required, names, strict=True))
+    else:
+        file = peek(first, recipe)
+        columns = guess_columns(file, [*required, *optional], recipe.columns)
+    if task.name == "multiple_choice" and (form := form_of(file.names)):
+        found.recipe = replace(recipe, task=form)
+        columns = {column: column for column in (*FORMS[form].columns, "label", "id") if column in file.names}
+    else:
+        _use_label_columns(found, file, columns)
+        _check_columns(first, file, columns, [name for name in required if name != "label" or not found.label_columns])
+    renamed = {column: name for column, name in columns.items() if column != name}
+    if renamed:
+        found.recipe = replace(found.recipe, columns={**recipe.columns, **renamed})
+    read = {*columns.values(), *found.label_columns}
+    found.columns, found.unread = columns, [name for name in file.names if name not in read]
+    return found
+
+
+def _use_label_columns(found: Findings, file: Peek, columns: dict[str, str]) -> None:
+    """Take several columns of 0 and 1 for the classes of a text, unless another column is known as its label."""
+    recipe = found.recipe
+    if "label_columns" not in recipe.__dataclass_fields__ or "label" in recipe.columns:
+        return
+    guessed = columns.get("label", "")
+    if not recipe.label_columns and guessed.strip().casefold() not in USUAL_NAMES["label"]:
+        several = binary_columns(file, [name for name in file.names if name not in columns.values() or name == guessed])
+        if len(several) > 1:
+            found.recipe = replace(recipe, label_columns=several)
+    if found.label_columns:
+        columns.pop("label", None)
+
+
+def _check_columns(name: str, file: Peek, columns: Mapping[str, str], required: Sequence[str]) -> None:
+    """Raise a ValueError if a column is not found, or the line with the names of the columns is a row."""
     for column in required:
         if column not in columns:
             raise ValueError(
-                f"{files[0]}: none of its columns ({', '.join(file.names)}) looks like the column {column}; name it, "
+                f"{name}: none of its columns ({', '.join(file.names)}) looks like the column {column}; name it, "
                 f"--columns.{column} NAME, or write a line with the names of the columns above the rows"
             )
-    return file.names, columns
+    if is_row(file, columns):
+        raise ValueError(
+            f"{name}: its first line reads like a row, not like the names of its columns ({', '.join(file.names)}); "
+            "write a line with their names above it"
+        )

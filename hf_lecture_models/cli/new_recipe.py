@@ -73,12 +73,17 @@ class Findings:
 
     recipe: Any
     files: Mapping[str, Sequence[str]]
-    columns: dict[str, str]
-    unread: list[str]
+    columns: dict[str, str] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
     parts: dict[str, Looked] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     cost: Cost | None = None
+
+    @property
+    def label_columns(self) -> list[str]:
+        """The columns of 0 and 1 that are classes, of which a text may have several."""
+        return getattr(self.recipe, "label_columns", [])
 
     @property
     def train(self) -> Looked | None:
@@ -98,6 +103,10 @@ def settle(found: Findings, looked: Looked) -> None:
         found.reasons["task"] = "The files have the columns of this benchmark."
     if getattr(recipe, "scheme", "") == "entities":
         found.reasons["scheme"] = "All tags are parts of entities, such as B-X, I-X and O: entities are measured."
+    if found.label_columns:
+        found.reasons["label_columns"] = "Columns of 0 and 1: a text may have several of these classes, or none."
+    elif getattr(recipe, "problem_type", "") == "multi_label_classification":
+        found.reasons["problem_type"] = "The labels are lists: a text may have several classes, or none."
     changes: dict[str, tuple[Any, str]] = {}
     labels = [label for label in looked.labels or () if not is_missing(label)]
     are_numbers = bool(labels) and all(map(_is_number, labels))
@@ -108,7 +117,8 @@ def settle(found: Findings, looked: Looked) -> None:
     first = next(iter(looked.sides.values()), [])
     if is_without_blanks(scripts_of(first)) and recipe.tokenizer.get("type") == "word":
         why = "Most letters are of a script without blanks between words: each letter is a token."
-        changes["tokenizer"] = ({**recipe.tokenizer, "type": "char"}, why)
+        kept = {name: value for name, value in recipe.tokenizer.items() if name == "template"}
+        changes["tokenizer"] = ({"type": "char", **kept}, why)
     found.recipe = replace(recipe, **{name: value for name, (value, _) in changes.items()})
     found.reasons |= {name: why for name, (_, why) in changes.items()}
 
@@ -326,7 +336,7 @@ def _run_lines(found: Findings, output: Path) -> list[_Line]:
             "minutes",
             budget,
             "Training stops when the validation measure is no longer better, or after so many minutes; --resume goes "
-            f"on.{fits}",
+            f"on.{fits} --limit 200 tries the recipe on 200 rows.",
         ),
         _Line("output_dir", output.stem, "The folder of the trained model, which the run makes."),
     ]

@@ -46,6 +46,12 @@ class Looked:
         """The texts of each row without blanks around them, which are the same for equal rows."""
         return list(zip(*(map(str.strip, texts) for texts in self.sides.values()), strict=True))
 
+    @property
+    def has_sets(self) -> bool:
+        """True if a row may have several classes."""
+        rows = isinstance(self.data, Rows) and "label" in self.data.columns
+        return rows and any(isinstance(label, tuple) for label in self.labels or ())
+
     def where(self, place: int) -> str:
         """Return the number of a row, and its file if there are several."""
         if not isinstance(self.data, Rows):
@@ -89,7 +95,7 @@ def look(name: str, data: Any) -> Looked:
     sides = {side: ["" if text is None else str(text) for text in texts] for side, texts in sides.items()}
     labels = [_hashable(label) for label in columns["label"]] if sides and "label" in columns else None
     given = [label for label in labels or () if not is_missing(label)]
-    counted = [str(one) for label in given for one in (label if isinstance(label, tuple) else (label,))]
+    counted = [str(one) for label in given for one in (label if isinstance(label, tuple) else [label])]
     return Looked(data, sides, labels, counted)
 
 
@@ -147,11 +153,12 @@ def describe_classes(looked: Looked, noun: str) -> list[tuple[str, str]]:
         return []
     shown = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_CLASSES_SHOWN))
     more = f" and {len(counts) - _CLASSES_SHOWN:,} more" if len(counts) > _CLASSES_SHOWN else ""
-    (name, most), total = counts.most_common(1)[0], counts.total()
-    always = f"to say {name!r} of every {noun} is right for {share(most, total)}"
-    if noun == "row" and any(isinstance(label, tuple) for label in looked.labels or ()):
-        always = f"rows have several of them or none, {name!r} is one of those of {share(most, len(looked.keys))}"
-    return [("classes", f"{len(counts):,}: {shown}{more}; {always}")]
+    line = f"{len(counts):,}: {shown}{more}"
+    if looked.has_sets:
+        without = sum(label == () for label in looked.labels or ())
+        return [("classes", f"{line}; {counted(without, 'row', 'has', 'have')} none of them")]
+    name, most = counts.most_common(1)[0]
+    return [("classes", f"{line}; to say {name!r} of every {noun} is right for {share(most, counts.total())}")]
 
 
 def describe_numbers(looked: Looked) -> list[tuple[str, str]]:
@@ -239,6 +246,20 @@ def describe_answers(looked: Looked) -> list[tuple[str, str]]:
             ("answers", f"{counted(without, 'question', 'has', 'have')} none ({share(without, len(looked.labels))})")
         ]
     return []
+
+
+def unknown_classes(train: Looked, other: Looked, names: Mapping[str, str]) -> list[str]:
+    """Return a line if another part of the data has classes that the training data lack, which cannot be measured.
+
+    Args:
+        names: the names of classes by what the data call them.
+    """
+    known = {names.get(label, label).casefold() for label in train.counted}
+    new = [label for label in dict.fromkeys(other.counted) if names.get(label, label).casefold() not in known]
+    if not new:
+        return []
+    has = counted(len(new), "class", "is", "are")
+    return [f"{has} in no training row: {examples(new, repr)}; take its rows out, or train on some of them"]
 
 
 def as_lines(parts: Sequence[tuple[str, str]]) -> list[str]:

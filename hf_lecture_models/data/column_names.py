@@ -49,6 +49,7 @@ PAIRS = (
 )
 """Usual names of the two texts of a pair, in small letters."""
 _ROWS_LOOKED_AT = 500
+_FEWEST_BLANKS = 4  # of a sentence that stands where the name of a column should
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,28 @@ def guess_columns(file: Peek, wanted: Sequence[str], fixed: Mapping[str, str]) -
             found[column] = small[free[0]]
     rest = [name for name in file.names if name not in found.values()]
     return _in_order(found | _guess_by_values(file, rest, [name for name in wanted if name not in found]), wanted)
+
+
+def binary_columns(file: Peek, names: Sequence[str]) -> list[str]:
+    """Return those of the columns that hold 0 and 1 alone, as columns of classes of which a text may have several do.
+
+    >>> binary_columns(Peek(["a", "b", "c"], {"a": ["0", "1"], "b": [1, 2], "c": [1, 0]}), ["a", "b", "c"])
+    ['a', 'c']
+    """
+    return [name for name in names if {str(value) for value in file.values.get(name, ())} == {"0", "1"}]
+
+
+def is_row(file: Peek, columns: Mapping[str, str]) -> bool:
+    """Return whether the line of names reads like a row: a name is a sentence, or one of the values below it.
+
+    >>> is_row(Peek(["Fine!", "1"], {"Fine!": ["No."], "1": ["0", "1"]}), {"text": "Fine!", "label": "1"})
+    True
+    """
+    values = {column: file.values.get(name, ()) for column, name in columns.items()}
+    return any(
+        name.count(" ") >= _FEWEST_BLANKS or (column == "label" and name in map(str, values[column]))
+        for column, name in columns.items()
+    )
 
 
 def _in_order(found: Mapping[str, str], wanted: Sequence[str]) -> dict[str, str]:

@@ -44,9 +44,7 @@ def read_rows(
         ValueError: training data or rows are missing, two sources are named, or a column is missing.
         OSError: a file is missing or cannot be read.
     """
-    known: tuple[str, ...] = (*required, *labels, *optional)
-    if not isinstance(recipe, TextsRecipe):
-        known = (*known, DOCUMENT)
+    known = (*required, *labels, *optional, *(() if isinstance(recipe, TextsRecipe) else (DOCUMENT,)))
     for column in recipe.columns:
         if column not in known:
             raise ValueError(f"recipe: columns has {column!r}, but there are only {', '.join(known)}")
@@ -65,8 +63,12 @@ def read_rows(
         for name, values in columns.items():
             values += table.read(name, is_label=name in labels)
     documents = [own for table in tables for own in table.documents()] if DOCUMENT in known and part == "train" else []
-    is_named = any(own is not None for own in documents)
-    return Rows(columns, sources, lines if any(lines) else (), documents if is_named else ())
+    return Rows(columns, sources, lines if any(lines) else (), named_documents(documents))
+
+
+def named_documents(documents: Sequence[Any]) -> Sequence[Any]:
+    """Return the documents of rows; () if no row has one."""
+    return documents if any(own is not None for own in documents) else ()
 
 
 def _read_tables(recipe: DataRecipe, part: str, known: Sequence[str]) -> list["_Table"]:

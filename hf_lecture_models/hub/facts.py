@@ -266,6 +266,8 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
 
     >>> _data_of({"train_files": ["sst2/train.tsv"], "validation_files": ["sst2/dev.tsv"]}, "validation")
     {'name': 'dev.tsv'}
+    >>> _data_of({"train_files": ["mine.csv"], "validation_share": None}, "validation")
+    {'name': 'mine.csv, rows held out'}
     >>> _data_of({"validation_files": ["dev.tsv"], "data": {"name": "SST-2", "language": "en"}}, "validation")
     {'split': 'validation', 'name': 'SST-2', 'language': 'en'}
     >>> _data_of({"dataset_name": "Salesforce/wikitext", "dataset_revision": "b08601e"}, "test")
@@ -282,6 +284,8 @@ def _data_of(recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
         return {**said, "name": recipe["dataset_name"], "split": recipe.get(f"{part}_split") or part}
     files = recipe.get(f"{part}_files") or recipe.get("train_files") or ()
     name = ", ".join(Path(file).name for file in files) or ("sentences of the recipe" if recipe else "")
+    if part == "validation" and not recipe.get("validation_files") and recipe.get("validation_share", 0) != 0:
+        name += ", rows held out"
     return {**said, **({"name": name} if name else {})}
 
 

@@ -89,19 +89,7 @@ def measure_steps(
     begin = time.perf_counter()
     while len(durations) < 2 or (len(durations) < most and time.perf_counter() - begin < seconds):
         started = time.perf_counter()
-        for index, batch in enumerate(batches.next_step()):
-            if (update := options.get("update")) is not None:
-                update(optimizer, batch)
-                continue
-            with _saved_bytes(model, sizes):
-                outputs = model(**batch.inputs, **options.get("forward_options", {}))
-                loss = batch.loss_of(outputs)
-            batches.on_step_outputs(index, outputs)
-            if loss is not None:
-                loss.backward()
-        if options.get("update") is None:
-            optimizer.step()
-            optimizer.zero_grad()
+        _step(model, batches, optimizer, options, sizes)
         durations.append(time.perf_counter() - started)
     return Estimate(
         parameters=sum(parameter.numel() for parameter in trained),
@@ -109,3 +97,22 @@ def measure_steps(
         steps_per_epoch=batches.steps_per_epoch,
         activation_bytes=max(sizes, default=0),
     )
+
+
+def _step(
+    model: nn.Module, batches: Batches, optimizer: torch.optim.Optimizer, options: Mapping[str, Any], sizes: list[int]
+) -> None:
+    """Make an optimizer step as the training loop does, and append the bytes of each micro-batch's activations."""
+    if (update := options.get("update")) is not None:
+        for batch in batches.next_step():
+            update(optimizer, batch)
+        return
+    for index, batch in enumerate(batches.next_step()):
+        with _saved_bytes(model, sizes):
+            outputs = model(**batch.inputs, **options.get("forward_options", {}))
+            loss = batch.loss_of(outputs)
+        batches.on_step_outputs(index, outputs)
+        if loss is not None:
+            loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()

@@ -231,7 +231,8 @@ class _Run:
             self.progress = go_back(
                 state, accelerator.process_index, self.optimizer, self.schedule, self.batches, self.plan
             )
-        elif accelerator.is_main_process:
+        if accelerator.is_main_process:
+            # Of a resumed run, too: it may have other minutes, or come from an older version.
             write_file(self.folder / "recipe.yaml", write_yaml(recipe.to_dict()))
         if recipe.report_to != "none":
             look = start_tracker(accelerator, recipe.report_to, recipe.to_dict(), self.folder, self.progress.step)
@@ -412,6 +413,7 @@ class _Run:
             progress.evaluations_without_gain += 1
             if 0 < self.plan.patience <= progress.evaluations_without_gain:
                 progress.stopped = progress.stopped or EARLY_STOPPING
+        self.reporter.advance(progress)
         # Written before the model: a model without these facts is not the result of a run.
         self.reporter.write_facts(progress)
         if better:

@@ -56,10 +56,10 @@ class Plan:
         if not self.is_automatic:
             return f"trains for {length[0]}, at most {limits[0]}"
         if self.metric and self.evaluate_every and self.patience:
-            evaluations = _count(self.patience, "evaluation") + f", one every {self._length(self.evaluate_every)}"
+            period = self._length(self.evaluate_every).removeprefix("1 ")
             return (
-                f"trains until validation {self.metric} has not improved for {evaluations}; at most "
-                f"{' or '.join([*limits, *length])}"
+                f"trains until validation {self.metric} has not improved for {_count(self.patience, 'evaluation')} "
+                f"(one every {period}), at most {' or '.join([*limits, *length])}"
             )
         if not self.metric and length:
             limit = f", at most {limits[0]}" if limits else ""
@@ -99,8 +99,8 @@ def make_plan(recipe: TrainingRecipe, steps_per_epoch: int, metric: str) -> Plan
     >>> plan = make_plan(TrainingRecipe(), steps_per_epoch=4, metric="accuracy")
     >>> plan.total_steps, plan.evaluate_every
     (1000, 12)
-    >>> print(plan.sentence.partition("; ")[0])
-    trains until validation accuracy has not improved for 5 evaluations, one every 3 epochs
+    >>> print(plan.sentence.partition(", ")[0])
+    trains until validation accuracy has not improved for 5 evaluations (one every 3 epochs)
 
     Args:
         steps_per_epoch: 0: not known.

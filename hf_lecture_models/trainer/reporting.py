@@ -80,6 +80,7 @@ class Reporter:
     def __post_init__(self) -> None:
         self.quiet = self.quiet or not self.accelerator.is_main_process
         self.metric = self.plan.metric or "loss"  # the name of the number that decides which weights are the best
+        self.loss = 0.0
         total = None if self.plan.is_automatic else self.plan.total_steps
         self.bar = ProgressBar(total=total, shown=not self.quiet, unit="step", delay=0, desc="training")
         # Asked at the beginning: the checkout may be changed while the run goes on.
@@ -90,19 +91,20 @@ class Reporter:
         if line and not self.quiet:
             tqdm.write(line, file=sys.stderr)
 
-    def advance(self, progress: Progress, loss: float) -> None:
-        """Move the bar to the current step."""
+    def advance(self, progress: Progress, loss: float | None = None) -> None:
+        """Move the bar to the current step; None: the loss is the last one, only the best measure may be new."""
+        self.loss = self.loss if loss is None else loss
         if not self.bar.disable:
-            self.bar.set_postfix_str(", ".join(self._shown(progress, loss)), refresh=False)
+            self.bar.set_postfix_str(", ".join(self._shown(progress)), refresh=False)
             self.bar.update(progress.step - self.bar.n)
 
-    def _shown(self, progress: Progress, loss: float) -> Iterator[str]:
+    def _shown(self, progress: Progress) -> Iterator[str]:
         """Yield what the bar says beside the steps: epoch, time of a run with a limit, loss, speed, the best so far."""
         if self.plan.steps_per_epoch:
             yield f"epoch {progress.step / self.plan.steps_per_epoch:.2f}"
         if self.plan.seconds is not None:
             yield f"{tqdm.format_interval(progress.seconds)} of {tqdm.format_interval(self.plan.seconds)}"
-        yield f"loss {loss:.3f}"
+        yield f"loss {self.loss:.3f}"
         yield f"{progress.items_per_second:,.0f} {self.items_name}/s"
         if progress.best_metric is not None:
             yield f"best {self.metric} {progress.best_metric:.4g}"

@@ -208,6 +208,7 @@ VERBS = [
     ["claim", "NAME"],
     ["demo"],
     ["demo", "MODEL"],
+    ["new", "TASK", "FILE"],
     ["export", "MODEL", "OUT"],
     ["publish", "MODEL", "REPO"],
     ["publish", "--all", "FOLDER", "NAMESPACE"],

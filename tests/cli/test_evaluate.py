@@ -222,6 +222,29 @@ def test_the_confusion_matrix_is_drawn(run: Any, classifier: Path, sst2: Path, t
     assert [line.split()[0] for line in table.splitlines()[-len(classes) :]] == list(classes)
 
 
+def test_wrong_predictions_are_written_surest_first(run: Any, classifier: Path, sst2: Path, tmp_path: Path) -> None:
+    status, out, err = run("evaluate", classifier, "sst2", sst2, "--json", "--output", tmp_path / "errors.jsonl")
+    assert status == 0
+    rows = [json.loads(line) for line in (tmp_path / "errors.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert f"{tmp_path}/errors.jsonl: {len(rows)} wrong of {len(ROWS)}, the surest first\n" in err
+    assert 1 - len(rows) / len(ROWS) == pytest.approx(json.loads(out)["accuracy"])
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    for row in rows:
+        given = ROWS[int(row["where"].removeprefix(f"{sst2}, row ")) - 1]
+        names = ["positive", "negative"]
+        assert (row["text"], row["gold"]) == (given["text"], names[given["label"]])
+        assert row["predicted"] == names[1 - given["label"]]
+
+
+def test_what_cannot_be_written_is_refused_before_the_model_is_read(run: Any, tmp_path: Path) -> None:
+    status, _, err = run("evaluate", tmp_path / "nowhere", "causal_lm", "x.txt", "--output", tmp_path / "e.csv")
+    assert (status, len(err.splitlines())) == (1, 1)
+    assert "causal_lm has no right and wrong ones" in err
+    status, _, err = run("evaluate", tmp_path / "nowhere", "sst2", "x.tsv", "--output", tmp_path / "e.txt")
+    assert status == 2
+    assert "e.txt must end in .csv, .tsv or .jsonl for errors, or in .svg, .pdf or .png" in " ".join(err.split())
+
+
 def test_a_matrix_needs_classes(run: Any, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("the cat ran\n", encoding="utf-8")
     status, _, err = run("evaluate", folder, "causal_lm", tmp_path / "texts.txt", "--output", tmp_path / "a.svg")

@@ -75,8 +75,7 @@ def test_the_report_and_the_recipe(place: Path) -> None:
         ("id", "Review", "sentiment"),
     )
     said = told(new("text_classification", "reviews.csv"))
-    assert "text is read from Review" in said
-    assert "not read id" in said
+    assert "columns text from Review, label from sentiment not read id" in said
     assert "classes 2: good 21, bad 21; to say 'good' of every row is right for 50.0 %" in said
     assert "half of them have at most 4 words, 95 % at most 4; the longest has 4 (row 1)" in said
     assert "letters: Latin 100.0 %" in said
@@ -194,13 +193,21 @@ def test_the_scripts_own_recipe_of_an_ngram(place: Path) -> None:
 def test_rows_without_a_label_are_named_and_nothing_hides_them(place: Path) -> None:
     write_table("a.tsv", [*REVIEWS, ("a film", ""), ("a play", " ")], ("text", "label"))
     said = told(new("text_classification", "a.tsv", "-o", "r.yaml", status=1))
-    assert (
-        "To mend before training: - 2 rows have no label: row 41; row 42; take them out, or put them into a file"
-        in said
-    )
+    problem = "train data: 2 rows have no label: row 41; row 42; take them out, or put them into a file of their own"
+    assert f"To mend before training: - {problem}" in said
     assert "hf-lecture new: r.yaml is written, but training refuses these data" in said
     assert "classes 2: good 20, bad 20" in said
     with pytest.raises(ValueError, match=r"row 41 has no label"):
+        train_from_command(TASKS["text_classification"], ["r.yaml", "--max_steps", "1", "--output_dir", "out"])
+
+
+def test_labels_of_validation_rows_are_checked_too(place: Path) -> None:
+    write_table("train.csv", REVIEWS, ("text", "label"))
+    write_table("dev.csv", [("a film", "Good"), ("a play", "so so"), ("a song", "")], ("text", "label"))
+    said = told(new("text_classification", "train.csv", "dev.csv", "-o", "r.yaml", status=1))
+    assert "validation data: 1 row has no label: row 3; take them out" in said
+    assert "validation data: 1 class is in no training row: 'so so'; take its rows out" in said
+    with pytest.raises(ValueError, match="row 2: label 'so so' is none of the model's classes|row 3 has no label"):
         train_from_command(TASKS["text_classification"], ["r.yaml", "--max_steps", "1", "--output_dir", "out"])
 
 
@@ -269,6 +276,10 @@ def test_parts_and_what_they_share(place: Path) -> None:
             ["text_classification", "a.csv"],
             "a.csv: none of its columns (x, y, z) looks like the column text; name it, --columns.text NAME",
         ),
+        (
+            ["text_classification", "rows.csv"],
+            "rows.csv: its first line reads like a row, not like the names of its columns (our book was dull, bad)",
+        ),
         (["text_classification", "s.csv"], "s.csv: its columns are separated by semicolons; save it with commas"),
         (
             ["text_classification", "a.csv", "-o", "a.json"],
@@ -282,6 +293,7 @@ def test_parts_and_what_they_share(place: Path) -> None:
 )
 def test_a_mistake_is_one_line(place: Path, arguments: list[str], said: str) -> None:
     write_table("a.csv", [(str(i), str(i), str(i)) for i in range(9)], ("x", "y", "z"))
+    write_table("rows.csv", [("it was a warm film", "good"), ("it was a cold film", "bad")] * 4, REVIEWS[-1])
     write_table("s.csv", [("a film;good",), ("a play;bad",)], ("text;label",))
     found = told(new(*arguments, status=1))
     assert said in found

@@ -201,7 +201,7 @@ OURS = [name for name, kind in KINDS.items() if kind.start is None]
 
 def make(kind: Kind, folder: Path) -> Path:
     """The folder that training leaves."""
-    fields = {"train_rows": kind.rows, "validation_rows": kind.rows, **kind.fields}
+    fields = {"train_rows": kind.rows, "validation_rows": kind.rows, "epochs": 1, **kind.fields}
     if kind.start is not None:
         fields["from_pretrained"] = str(kind.start(folder.parent / f"{folder.name}_start"))
     data = {"name": "Small Data", "licence": "CC0"}

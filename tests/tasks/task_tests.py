@@ -36,9 +36,9 @@ from hf_lecture_models.hub.card import write_card
 from hf_lecture_models.hub.facts import facts_of
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.core.afterwards import next_line
-from hf_lecture_models.tasks.core.hold_out import read_parts
 from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.core.main import run_task, train_and_test
+from hf_lecture_models.tasks.core.parts import read_parts
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.prediction import Predictor
 from hf_lecture_models.tasks.registry import measure_file

@@ -151,7 +151,7 @@ def test_the_plan_is_said_at_the_start_but_not_by_a_quiet_run(tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     (said,) = [line for line in lines if line.startswith("trains until")]
     assert said == (
-        "trains until validation score has not improved for 5 evaluations, one every 2 epochs; at most 5 minutes "
+        "trains until validation score has not improved for 5 evaluations (one every 2 epochs), at most 5 minutes "
         "(--minutes) or 167 epochs"
     )
     run(tmp_path / "quiet", values=[1.0] * 6)
@@ -161,7 +161,7 @@ def test_the_plan_is_said_at_the_start_but_not_by_a_quiet_run(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("fields", "steps_per_epoch", "metric", "sentence"),
     [
-        ({}, 47, "accuracy", "trains until validation accuracy has not improved for 5 evaluations, one every 1 epoch"),
+        ({}, 47, "accuracy", "trains until validation accuracy has not improved for 5 evaluations (one every epoch)"),
         ({"epochs": 3}, 47, "accuracy", ""),
         ({"max_steps": 30}, 0, "loss", ""),
         ({"epochs": 3, "minutes": 2}, 47, "accuracy", "trains for 3 epochs, at most 2 minutes (--minutes)"),
@@ -171,14 +171,14 @@ def test_the_plan_is_said_at_the_start_but_not_by_a_quiet_run(tmp_path, capsys):
             {"evaluate_every": 20, "minutes": 0.5, "early_stopping_patience": 2},
             47,
             "bleu",
-            "trains until validation bleu has not improved for 2 evaluations, one every 20 steps; at most 0.5 minutes "
-            "(--minutes) or 100 epochs",
+            "trains until validation bleu has not improved for 2 evaluations (one every 20 steps), at most 0.5 "
+            "minutes (--minutes) or 100 epochs",
         ),
     ],
 )
 def test_the_plan_in_words(fields, steps_per_epoch, metric, sentence):
     said = make_plan(TrainingRecipe(**fields), steps_per_epoch, metric).sentence
-    assert said == sentence or (sentence and said.startswith(f"{sentence}; at most 5 minutes"))
+    assert said == sentence or (sentence and said.startswith(f"{sentence}, at most 5 minutes"))
 
 
 def test_the_patience_of_a_recipe_with_a_length_is_its_own():

@@ -43,6 +43,19 @@ def script_of(path: Path) -> str:
     return tasks_by_name[command[1]].script if command[1] in tasks_by_name else f"{command[1]}.py"
 
 
+def test_no_default_decides_how_long_a_published_recipe_trains_and_how_fast() -> None:
+    """Their numbers were measured when the defaults were one epoch, no patience and a rate of 0.001."""
+    trained = [path for path in RECIPES if script_of(path) != "fit_ngram.py"]
+    for path in trained:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if given.get("model", {}).get("model_type") == "lecture_joint_gaussian":
+            continue  # it is estimated in one step
+        assert ("epochs" in given or "max_steps" in given) and "learning_rate" in given, path.stem
+        recipe = load_recipe(path, recipe_class=TASKS[script_of(path)].recipe_class)
+        assert (recipe.is_automatic, recipe.time_limit, recipe.patience) == (False, None, 0), path.stem
+    assert len(trained) > 70
+
+
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_is_read_by_its_script(path: Path) -> None:
     script = script_of(path)

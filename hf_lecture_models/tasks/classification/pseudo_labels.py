@@ -41,7 +41,9 @@ def with_pseudo_labels(task: Any, rows: Rows, recipe: Any) -> Rows:
             )
         labels = teacher_labels(task, rows, unlabelled, recipe)
         columns = {column: rows.columns[column] + unlabelled.columns[column] for column in names}
-        rows = Rows(columns | {"label": rows.columns["label"] + labels}, rows.sources + unlabelled.sources)
+        documents = [*rows.documents, *[None] * len(unlabelled)] if rows.documents else ()
+        sources = rows.sources + unlabelled.sources
+        rows = Rows(columns | {"label": rows.columns["label"] + labels}, sources, documents=documents)
     return rows
 
 

@@ -24,7 +24,7 @@ from hf_lecture_models.tasks.core.baselines import Comparison, comparison_of, ev
 from hf_lecture_models.tasks.core.command_line import load_with_example_options, print_help
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.example_options import EXAMPLE_OPTIONS, EXAMPLE_SWITCHES
-from hf_lecture_models.tasks.core.hold_out import read_parts
+from hf_lecture_models.tasks.core.parts import read_parts
 from hf_lecture_models.tasks.core.saved_recipe import saved_values
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.word_vectors.initial import start_from_word_vectors

@@ -330,10 +330,7 @@ class Task(ABC, Generic[RecipeType]):
         quiet: bool = False,
         save_with: Sequence[Any] = (),
     ) -> "TrainingResult":
-        """Train the model by the recipe; the best one by the first measure stays in `output_dir`, or the recipe's.
-
-        Args:
-            save_with: further objects with `save_pretrained` to save with the model.
+        """Train the model by the recipe; the best one by the first measure is saved with `save_with` in `output_dir`.
 
         Raises:
             ValueError, FloatingPointError, OSError: as `trainer.loop.train`.
@@ -345,9 +342,7 @@ class Task(ABC, Generic[RecipeType]):
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
         beside, none = self._learn_baseline(processor, data, recipe), validation_data is None
         evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
-        parts = {"the training data": ("train", data), "the validation data": ("validation", validation_data)}
-        saved_processor = None if processor is None else with_input_limit(processor, model)
-        saved = [part for part in (saved_processor, task_file, beside, *save_with) if part is not None]
+        limited = None if processor is None else with_input_limit(processor, model)
         with recipe.while_training(model, batches):
             return train(
                 model,
@@ -355,11 +350,12 @@ class Task(ABC, Generic[RecipeType]):
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
                 evaluation=evaluation,
-                save_with=saved,
+                save_with=[part for part in (limited, task_file, beside, *save_with) if part is not None],
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprint_processor(processor)
-                | {name: self.fingerprint(recipe, *part) for name, part in parts.items()},
+                | {"the training data": self.fingerprint(recipe, "train", data)}
+                | {"the validation data": self.fingerprint(recipe, "validation", validation_data)},
                 resume=resume,
                 quiet=quiet,
             )

@@ -20,7 +20,7 @@ from hf_lecture_models.base.pillow_images import open_image
 from hf_lecture_models.data.files import DATA_FOLDER, find_file, is_table
 from hf_lecture_models.data.fingerprint import column_values
 from hf_lecture_models.data.holdout import HeldOut, SplitKeys
-from hf_lecture_models.data.reading import read_rows
+from hf_lecture_models.data.reading import named_documents, read_rows
 from hf_lecture_models.data.recipe import SplitRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import setting
@@ -111,8 +111,8 @@ def _read_part(recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows | None
     names = ["image", "label"] if labels else ["image"]
     columns = {name: [value for rows in parts for value in rows.columns[name]] for name in names}
     documents = [own for rows in parts for own in rows.documents or [None] * len(rows)]
-    is_named = any(own is not None for own in documents)
-    return Rows(columns, [source for rows in parts for source in rows.sources], documents=documents if is_named else ())
+    sources = [source for rows in parts for source in rows.sources]
+    return Rows(columns, sources, documents=named_documents(documents))
 
 
 def _read_file(name: str, recipe: ImageFilesRecipe, part: str, labels: bool) -> Rows:

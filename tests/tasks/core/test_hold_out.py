@@ -11,8 +11,8 @@ import pytest
 
 from hf_lecture_models.data.holdout import read_split
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
-from hf_lecture_models.tasks.core.hold_out import read_held_out, read_parts
 from hf_lecture_models.tasks.core.main import train_from_command, train_seeds
+from hf_lecture_models.tasks.core.parts import read_held_out, read_parts
 from hf_lecture_models.tasks.images.classification import ImageClassification, ImageClassificationRecipe
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.strokes.task import SequencePrediction, SequencePredictionRecipe

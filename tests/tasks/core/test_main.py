@@ -76,7 +76,9 @@ def test_predictions_for_hidden_labels_are_those_of_the_kept_weights(
     outcome = train_from_command(Labels(), ["recipe.yaml", "--resume", "--predict_files", "hidden.tsv"])
     assert (outcome.predictions, outcome.test_results) == (path, None)
     assert json.loads(path.read_text()) == right[5::-1]
-    assert train_from_command(Labels(), ["recipe.yaml", "--resume"]).predictions is None
+    # The recipe that was saved names rows to predict, and a resumed run keeps what it says.
+    assert train_from_command(Labels(), ["recipe.yaml", "--resume"]).predictions == path
+    assert train_from_command(Labels(), ["recipe.yaml", "--resume", "--predict_files", "[]"]).predictions is None
 
 
 # Several seeds
