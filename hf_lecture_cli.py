@@ -216,6 +216,14 @@ Json = Annotated[bool, Option("--json", help="One JSON object per line; null sta
 JsonOfWords = Annotated[
     bool, Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
 ]
+HeldOut = Annotated[
+    bool,
+    Option(
+        "--held-out",
+        help="Only the training rows that the run held out for validation. FILE: its training files; none: those that "
+        "it was trained on.",
+    ),
+]
 Store = Annotated[
     bool,
     Option(
@@ -699,14 +707,7 @@ def evaluate(
     output: Report = None,
     store: Store = False,
     json: Json = False,
-    held_out: Annotated[
-        bool,
-        Option(
-            "--held-out",
-            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
-            "that it was trained on.",
-        ),
-    ] = False,
+    held_out: HeldOut = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
