@@ -216,7 +216,7 @@ Json = Annotated[bool, Option("--json", help="One JSON object per line; null sta
 JsonOfWords = Annotated[
     bool, Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
 ]
-HeldOut = Annotated[
+RowsHeldOut = Annotated[
     bool,
     Option(
         "--held-out",
@@ -707,7 +707,7 @@ def evaluate(
     output: Report = None,
     store: Store = False,
     json: Json = False,
-    held_out: HeldOut = False,
+    held_out: RowsHeldOut = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
