@@ -271,7 +271,9 @@ class Measuring:
             return learned.facts["name"], found
         facts = own.learn(self.processor, self.encoded.data, self.settings)
         found = None if facts is None else own.answers(facts, *place)
-        return ("", None) if facts is None or found is None else (f"{facts['name']} of these rows", found)
+        if facts is None or found is None:
+            return "", None
+        return facts["name"] + (" of these rows" if len(facts) > 1 else ""), found
 
     def _measures(self, model: Any, answers: Any) -> dict[str, float]:
         found = self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)

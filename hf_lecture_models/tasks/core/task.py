@@ -340,18 +340,16 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        beside, none = learn_baseline(self, processor, data, recipe), validation_data is None
-        evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
-        saved_processor = None if processor is None else with_input_limit(processor, model)
-        saved = [part for part in (saved_processor, task_file, beside, *save_with) if part is not None]
+        beside = learn_baseline(self, processor, data, recipe)
+        found = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe, beside)
         with recipe.while_training(model, batches):
             return train(
                 model,
                 batches,
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
-                evaluation=evaluation,
-                save_with=saved,
+                evaluation=found,
+                save_with=_saved_parts(processor, model, task_file, beside, *save_with),
                 **self.training_options(model, recipe),
                 items_name=self.items,
                 fingerprints=_fingerprints(self, processor, recipe, train=data, validation=validation_data),
@@ -369,6 +367,12 @@ class Task(ABC, Generic[RecipeType]):
             "measures": list(map(asdict, self.measures(settings))),
             "settings": settings.to_save(data),
         }
+
+
+def _saved_parts(processor: Any, model: Any, *others: Any) -> list[Any]:
+    """Return what is saved with a model: its processor and the others, without None."""
+    limited = None if processor is None else with_input_limit(processor, model)
+    return [part for part in (limited, *others) if part is not None]
 
 
 def _fingerprints(task: Task[Any], processor: Any, recipe: Any, **parts: Any) -> dict[str, str]:
