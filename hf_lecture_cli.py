@@ -1174,6 +1174,8 @@ def train(
     """Train a model by one of the package's recipes, by your own, or by options alone, as the scripts of training/ do.
 
     For example: hf-lecture train recurrent_tiny --output_dir tiny
+
+    `hf-lecture new TASK FILE` writes a recipe for files of your own.
     """
     with _package_without_torch():
         from hf_lecture_models.cli import train as light
