@@ -42,10 +42,8 @@ def run(
     """
     _check(name, files, split, store, held_out)
     found = _task(task, output)
-    model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
-    if not found.is_for(model):
-        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
-    given = {**_source(files, split, held_out), **({} if max_length is None else {"max_length": max_length}), **fields}
+    model, processor = _loaded(name, found, task)
+    given = _given(files, split, max_length, held_out) | dict(fields)
     recipe = _recipe(found, task, name, model, processor, given, is_trained_on=held_out)
     data = read_held_out(found, recipe, name) if held_out else found.read(recipe, "test")
     if data is None:
@@ -64,11 +62,20 @@ def run(
         _store(name, recipe.measured(measured), found.describe(model, recipe, data))
 
 
-def _source(files: list[str], split: str | None, held_out: bool) -> dict[str, Any]:
-    """Return the fields of a recipe that name the data to measure."""
+def _loaded(name: str, found: Task[Any], task: str) -> tuple[Any, Any]:
+    """Return the model and its processor."""
+    model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
+    if not found.is_for(model):
+        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
+    return model, processor
+
+
+def _given(files: list[str], split: str | None, max_length: int | None, held_out: bool) -> dict[str, Any]:
+    """Return the fields of a recipe that the arguments give."""
+    given: dict[str, Any] = {"test_files": files} if files else {"test_split": split or "validation"}
     if held_out:
-        return {"train_files": files, "dataset_name": ""} if files else {}
-    return {"test_files": files} if files else {"test_split": split or "validation"}
+        given = {"train_files": files, "dataset_name": ""} if files else {}
+    return given if max_length is None else given | {"max_length": max_length}
 
 
 def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) -> None:

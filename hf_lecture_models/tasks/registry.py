@@ -14,6 +14,7 @@ from hf_lecture_models.tasks.captioning.task import ImageCaptioning
 from hf_lecture_models.tasks.choice.task import MultipleChoice
 from hf_lecture_models.tasks.classification.task import TextClassification
 from hf_lecture_models.tasks.classification.text_to_text import TextToText
+from hf_lecture_models.tasks.core.baselines import evaluate_beside
 from hf_lecture_models.tasks.core.task import Task, recipe_of
 from hf_lecture_models.tasks.images.classification import ImageClassification
 from hf_lecture_models.tasks.images.masked import MaskedImagesTask
@@ -91,7 +92,8 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
             names of the file's columns.
 
     Returns:
-        The facts "task", "results" and "data", which replace those in `facts`.
+        The facts "task", "results", "data" and, if there is one or `facts` has one, "baseline", which replace those in
+        `facts`.
 
     Raises:
         ValueError: the file does not hold data of the task.
@@ -101,10 +103,13 @@ def measure_file(path: str | os.PathLike[str], model: Any, processor: Any, facts
     task = trained_for if trained_for is not None and trained_for.is_for(model) else task_of(model)
     recipe = recipe_of(task, facts)
     data = read_file(task, str(path), recipe)
+    results, beside = evaluate_beside(task, model, processor, data, recipe, model.config.name_or_path, "")
+    compared = beside.as_facts() if beside is not None else None
     return {
         "task": task.describe(model, recipe, data),
-        "results": task.evaluate(model, processor, data, recipe),
+        "results": results,
         "data": _data_of(Path(path).name, facts.get("data") or {}),
+        **({"baseline": compared} if compared or facts.get("baseline") else {}),
     }
 
 

@@ -168,10 +168,7 @@ class WordTokenizer(LectureTokenizer):
         special = special_spellings(kwargs)
         vocabulary = _number_words([*_unknown_tokens(unk_token, unknown_words), *words], special)
         if unknown_words != "token" and (lower_case or split_punctuation):
-            raise ValueError(
-                f"unknown_words={unknown_words!r} needs words as they are in texts; set lower_case and "
-                "split_punctuation to false"
-            )
+            raise ValueError(f"set lower_case and split_punctuation to false for unknown_words={unknown_words!r}")
         if unknown_words == "spelled":
             backend = spelling_backend(vocabulary, _checked_letters(letters, vocabulary, special))
             return cls(tokenizer_object=backend, unk_token=None, **kwargs)

@@ -3,7 +3,8 @@
 
 A recipe with `epochs` or `max_steps` has that length. Any other run is automatic: it is measured at the end of each
 epoch, but not more often than every ten steps, and ends when `early_stopping_patience` evaluations in turn brought
-nothing better, when its minutes are over, or after 100 epochs (1,000 steps if these are more).
+nothing better, when its minutes are over, or after 100 epochs (3,000 steps if these are more). Tasks
+whose epochs are short wait for a number of steps (`patience_steps`) if these are more evaluations.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from hf_lecture_models.trainer.recipe import TrainingRecipe
 
-MOST_EPOCHS, MOST_STEPS_OF_FEW_ROWS = 100, 1000
+MOST_EPOCHS, MOST_STEPS_OF_FEW_ROWS = 100, 3000
 """The longest automatic run: so many epochs, or where an epoch is short so many steps."""
 STEPS_BETWEEN_EVALUATIONS = 10
 """An automatic run has at least so many steps between two evaluations: patience is counted in evaluations."""
@@ -98,7 +99,7 @@ def make_plan(recipe: TrainingRecipe, steps_per_epoch: int, metric: str) -> Plan
 
     >>> plan = make_plan(TrainingRecipe(), steps_per_epoch=4, metric="accuracy")
     >>> plan.total_steps, plan.evaluate_every
-    (1000, 12)
+    (3000, 12)
     >>> print(plan.sentence.partition(", ")[0])
     trains until validation accuracy has not improved for 5 evaluations (one every 3 epochs)
 
@@ -125,11 +126,18 @@ def make_plan(recipe: TrainingRecipe, steps_per_epoch: int, metric: str) -> Plan
         steps_per_epoch,
         evaluate_every,
         history,
-        recipe.patience,
+        _patience(recipe, evaluate_every),
         None if recipe.time_limit is None else 60 * recipe.time_limit,
         recipe.is_automatic,
         metric,
     )
+
+
+def _patience(recipe: TrainingRecipe, evaluate_every: int) -> int:
+    """Return the evaluations without a better one that end the run; 0: none do."""
+    if recipe.early_stopping_patience is not None or not recipe.is_automatic or not evaluate_every:
+        return recipe.patience
+    return max(recipe.patience, math.ceil(recipe.patience_steps / evaluate_every))
 
 
 def _most_steps(steps_per_epoch: int, is_measured: bool) -> int:

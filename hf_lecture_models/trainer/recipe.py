@@ -19,6 +19,8 @@ class TrainingRecipe(Recipe):
 
     new_learning_rate: ClassVar[float] = 1e-3
     """The learning rate of a new model where the recipe names none."""
+    patience_steps: ClassVar[int] = 0
+    """The least steps without a better evaluation, for tasks whose epochs are short, where the recipe names none."""
 
     seed: int = setting(0, "seed of dropout and of the order of the data", least=0)
     epochs: float | None = setting(
@@ -69,7 +71,7 @@ class TrainingRecipe(Recipe):
     early_stopping_patience: int | None = setting(
         None,
         "stop after so many evaluations in turn that are no better; 0: never; null: 5 where neither epochs nor "
-        "max_steps are set, else never",
+        "max_steps are set (of classes of texts, as many as 1,000 steps have, if these are more), else never",
         free=True,
         least=0,
     )

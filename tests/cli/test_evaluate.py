@@ -50,7 +50,7 @@ def without_warning(err: str) -> str:
 def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     """Classes are matched by their names, not by their numbers."""
     status, out, err = run("evaluate", classifier, "sst2", sst2)
-    assert status == 0
+    assert (status, without_warning(err)) == (0, "")
     heading, *lines = out.splitlines()
     assert heading.split(maxsplit=1) == ["model", "most frequent class of these rows, difference [95 % interval]"]
     assert dict(line.split()[:2] for line in lines[:3]) == {
@@ -62,6 +62,9 @@ def test_a_benchmarks_file(run: Any, classifier: Path, sst2: Path) -> None:
     _, out, _ = run("evaluate", classifier, "sst2", sst2, sst2, "--json")
     measured = json.loads(out)
     assert (measured["task"], measured["examples"]) == ("sst2", 2 * len(ROWS))
+    beside = measured["baseline"]
+    assert (beside["name"], beside["measures"]) == ("most frequent class of these rows", {"accuracy": 0.5})
+    assert beside["differences"]["accuracy"]["difference"] == pytest.approx(expected_accuracy(classifier) - 0.5)
     assert measured["accuracy"] == pytest.approx(expected_accuracy(classifier))
 
 

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.hub.card import render_card
+from hf_lecture_models.hub.facts import facts_of
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.choice.task import ChoiceSettings, MultipleChoice
 from hf_lecture_models.tasks.classification.task import (
     ClassificationSettings,
@@ -20,6 +23,7 @@ from hf_lecture_models.tasks.core.baselines import Comparison, LearnedBaseline, 
 from hf_lecture_models.tasks.core.main import train_and_test
 from hf_lecture_models.tasks.core.task import Encoded, Measure
 from hf_lecture_models.tasks.metrics import sums
+from hf_lecture_models.tasks.registry import measure_file
 from hf_lecture_models.tasks.tagging.task import TaggingSettings, TokenClassification
 from tests.tasks import small_classifier
 
@@ -192,3 +196,48 @@ def test_a_saved_model_is_measured_beside_the_baseline_of_its_training_data(tmp_
 def test_without_validation_data_only_the_facts_are_kept(tmp_path: Path) -> None:
     train_and_test(TextClassification(), recipe(tmp_path, validation_rows=[]))
     assert json.loads((tmp_path / "baseline.json").read_text()).keys() == {"facts"}
+
+
+def test_the_card_has_the_baseline(tmp_path: Path) -> None:
+    """The table of a trained folder; of facts without a baseline it has two columns as before."""
+    task, own = TextClassification(), recipe(tmp_path)
+    train_and_test(task, own)
+    model, tokenizer = load_model(str(tmp_path))
+    facts = facts_of(tmp_path, model, tokenizer)
+    table = [line for line in render_card(facts).text.splitlines() if line.startswith("|")]
+    assert table[0] == "| measure | value | most frequent class | difference, 95 % interval |"
+    found = facts["baseline"]["differences"]["accuracy"]
+    shown = f"{found['difference']:+.4f} [{found['low']:.4f}, {found['high']:.4f}]"
+    assert table[2] == f"| accuracy | {facts['results']['accuracy']:#.4g} | 0.5000 | {shown} |"
+    del facts["baseline"]
+    table = [line for line in render_card(facts).text.splitlines() if line.startswith("|")]
+    assert table[0] == "| measure | value |"
+
+
+def test_a_file_that_is_measured_for_a_card_has_its_baseline(tmp_path: Path) -> None:
+    """`publish --evaluate`: the baseline of the other rows replaces that of the run's own data."""
+    task, own = TextClassification(), recipe(tmp_path / "run")
+    train_and_test(task, own)
+    model, tokenizer = load_model(str(tmp_path / "run"))
+    facts = facts_of(tmp_path / "run", model, tokenizer)
+    path = small_classifier.write_tsv(tmp_path / "more.tsv", [row for row in ROWS if row["label"] == 1], "text")
+    found = measure_file(path, model, tokenizer, facts)
+    assert (facts["baseline"]["measures"]["accuracy"], found["baseline"]["measures"]["accuracy"]) == (0.5, 0.0)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "baseline.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"baseline\.json"):
+        LearnedBaseline.read(TextClassification.baseline, tmp_path)
+
+
+def test_a_task_with_a_measure_of_its_own_has_no_baseline(tmp_path: Path) -> None:
+    """Its answers would be measured in another way than its `measure` does."""
+
+    class Own(TextClassification):
+        def measure(self, *arguments: Any) -> dict[str, Any]:
+            return {"accuracy": 1.0}
+
+    outcome = train_and_test(Own(), recipe(tmp_path))
+    assert outcome.training.best_metric == 1.0
+    assert not (tmp_path / "baseline.json").exists()

@@ -122,7 +122,7 @@ def shown_difference(found: Mapping[str, float]) -> str:
     """Return a difference with its interval as messages show it.
 
     >>> shown_difference({"difference": 0.1012, "low": 0.0713, "high": 0.1311})
-    '+0.1012 [0.0713, 0.1311]'
+    '+0.101 [0.0713, 0.131]'
     """
     return f"{found['difference']:+.3g} [{found['low']:.3g}, {found['high']:.3g}]"
 
@@ -271,12 +271,30 @@ class Measuring:
             return learned.facts["name"], found
         facts = own.learn(self.processor, self.encoded.data, self.settings)
         found = None if facts is None else own.answers(facts, *place)
-        return ("", None) if facts is None or found is None else (f"{facts['name']} of these rows", found)
+        if facts is None or found is None:
+            return "", None
+        return facts["name"] + (" of these rows" if len(facts) > 1 else ""), found
 
     def _measures(self, model: Any, answers: Any) -> dict[str, float]:
         found = self.task.measure_answers(model, self.processor, self.encoded, answers, self.settings)
         keys = [measure.key for measure in self.task.measures(self.settings)]
         return {key: float(found[key]) for key in keys if found.get(key) is not None}
+
+
+def baseline_of(task: Any) -> Baseline | None:
+    """Return the baseline of a task; None also for a subclass that measures by a `measure` of its own."""
+    order = type(task).__mro__
+    own, of_answers = (
+        next(place for place, one in enumerate(order) if name in vars(one)) for name in ("measure", "measure_answers")
+    )
+    return None if own < of_answers else task.baseline
+
+
+def learn_baseline(task: Any, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
+    """Return the baseline with the facts of training data; None for a task or data without one."""
+    baseline = baseline_of(task)
+    facts = None if baseline is None else baseline.learn(processor, data, recipe)
+    return None if baseline is None or facts is None else LearnedBaseline(baseline, facts)
 
 
 def evaluate_beside(
@@ -291,9 +309,10 @@ def evaluate_beside(
     Raises:
         ValueError: as `Task.evaluate`; or the folder's file is damaged.
     """
-    if task.baseline is None:
+    baseline = baseline_of(task)
+    if baseline is None:
         return task.evaluate(model, processor, data, settings), None
-    beside = LearnedBaseline.read(task.baseline, folder, part)
+    beside = LearnedBaseline.read(baseline, folder, part)
     measured = task.evaluate(model, processor, data, settings, beside)
     found = beside.comparison()
     if part and found is not None:

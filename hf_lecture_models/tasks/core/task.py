@@ -17,7 +17,7 @@ from hf_lecture_models.data.recipe import SplitRecipe
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.auto_classes import model_classes
 from hf_lecture_models.io.recipe import default_of, setting
-from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring
+from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, Measuring, learn_baseline
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.hold_out import hold_out_rows, joined_columns, keys_of_rows
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions
@@ -340,29 +340,22 @@ class Task(ABC, Generic[RecipeType]):
         make = partial(self.batches, model, processor, data, recipe)
         batches = sampled_batches(make, model, processor, recipe) if "sampling" in recipe.tokenizer else make()
         task_file = TaskFile(self.describe(model, recipe, data) | {"script": self.script})
-        beside, none = self._learn_baseline(processor, data, recipe), validation_data is None
-        evaluation = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
-        limited = None if processor is None else with_input_limit(processor, model)
+        beside = learn_baseline(self, processor, data, recipe)
+        found = None if validation_data is None else self.evaluation(model, processor, validation_data, recipe, beside)
         with recipe.while_training(model, batches):
             return train(
                 model,
                 batches,
                 recipe,
                 recipe.output_dir if output_dir is None else output_dir,
-                evaluation=evaluation,
-                save_with=[part for part in (limited, task_file, beside, *save_with) if part is not None],
+                evaluation=found,
+                save_with=_saved_parts(processor, model, task_file, beside, *save_with),
                 **self.training_options(model, recipe),
                 items_name=self.items,
-                fingerprints=_fingerprint_processor(processor)
-                | {"the training data": self.fingerprint(recipe, "train", data)}
-                | {"the validation data": self.fingerprint(recipe, "validation", validation_data)},
+                fingerprints=_fingerprints(self, processor, recipe, train=data, validation=validation_data),
                 resume=resume,
                 quiet=quiet,
             )
-
-    def _learn_baseline(self, processor: Any, data: Any, recipe: Any) -> LearnedBaseline | None:
-        facts = None if self.baseline is None else self.baseline.learn(processor, data, recipe)
-        return None if self.baseline is None or facts is None else LearnedBaseline(self.baseline, facts)
 
     def describe(self, model: Any, settings: Any, data: Any = None) -> dict[str, Any]:
         """Return the facts of the task for a model's card, under the key "task"."""
@@ -374,6 +367,19 @@ class Task(ABC, Generic[RecipeType]):
             "measures": list(map(asdict, self.measures(settings))),
             "settings": settings.to_save(data),
         }
+
+
+def _saved_parts(processor: Any, model: Any, *others: Any) -> list[Any]:
+    """Return what is saved with a model: its processor and the others, without None."""
+    limited = None if processor is None else with_input_limit(processor, model)
+    return [part for part in (limited, *others) if part is not None]
+
+
+def _fingerprints(task: Task[Any], processor: Any, recipe: Any, **parts: Any) -> dict[str, str]:
+    """Return the checksums of data and processor by the names that messages use."""
+    names = {"train": "the training data", "validation": "the validation data"}
+    of_data = {names[part]: task.fingerprint(recipe, part, data) for part, data in parts.items()}
+    return _fingerprint_processor(processor) | of_data
 
 
 def _fingerprint_processor(processor: Any) -> dict[str, str]:

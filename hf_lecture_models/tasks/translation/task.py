@@ -20,7 +20,7 @@ from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.io.runs import is_main_process
-from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline
+from hf_lecture_models.tasks.core.baselines import Baseline, LearnedBaseline, baseline_of
 from hf_lecture_models.tasks.core.encoder_decoder import make_encoder_decoder, new_tokenizer
 from hf_lecture_models.tasks.core.errors import Errors
 from hf_lecture_models.tasks.core.factories import load_tokenizer
@@ -274,11 +274,11 @@ class Translation(Task[TranslationRecipe]):
         result = super().train(model, processor, data, validation_data, recipe, **options)
         if not recipe.average_checkpoints or result.stopped.startswith("SIG") or not is_main_process():
             return result
-        assert self.baseline is not None
-        beside, none = LearnedBaseline.read(self.baseline, result.folder), validation_data is None
+        baseline, none = baseline_of(self), validation_data is None
+        beside = None if baseline is None else LearnedBaseline.read(baseline, result.folder)
         measured = None if none else self.evaluation(model, processor, validation_data, recipe, beside)
         found = keep_average(model, result, recipe.average_checkpoints, measured)
-        if found.best_metric != result.best_metric:
+        if beside is not None and found.best_metric != result.best_metric:
             beside.save_pretrained(found.folder)
         return found
 

@@ -352,3 +352,13 @@ def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found.dataset_name, found.dataset_config) == place
         assert MultipleChoiceRecipe(**found.to_dict()) == found, "as a resumed run reads it"
         assert not MultipleChoiceRecipe(task=task, train_files=["a.jsonl"]).dataset_name
+
+
+def test_a_new_model_names_from_pretrained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line at the start says what a new model cannot learn; a published one that is named gets no such line."""
+    shape = {"model_type": "lecture_bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    for given in ({"model": {**shape, "intermediate_size": 8}}, {"from_pretrained": str(folder)}):
+        own = recipe(**given)
+        data = TASK.read(own, "train")
+        TASK.model(own, TASK.processor(own, data), data)
+        assert ("guessing" in capsys.readouterr().err) == ("model" in given)

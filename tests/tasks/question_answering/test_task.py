@@ -530,3 +530,13 @@ def test_predictions_are_written_as_squad_takes_them(tmp_path: Path, folder: Pat
         assert {"text", "probability", "start_logit", "end_logit"} == set(listed[0])
         if kind == "squad_v2":
             assert files["null_odds"][row["id"]] == pytest.approx(one.odds, abs=1e-4)
+
+
+def test_a_new_model_names_from_pretrained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line at the start says what a new model cannot learn; a published one that is named gets no such line."""
+    shape = {"model_type": "lecture_bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    for given in ({"model": {**shape, "intermediate_size": 8}}, {"from_pretrained": str(folder)}):
+        own = recipe(**given)
+        data = TASK.read(own, "train")
+        TASK.model(own, TASK.processor(own, data), data)
+        assert ("does not learn to find answers" in capsys.readouterr().err) == ("model" in given)
