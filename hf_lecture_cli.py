@@ -713,9 +713,8 @@ def evaluate(
 
     --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
     numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
-    classifier. The classes of the data and of the model are matched by their names. Options of recipes describe the
-    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities.
-    --thresholds.LABEL NUMBER replaces the threshold of one of several classes a text.
+    classifier. Classes of the data and of the model are matched by their names. Options of recipes describe the files:
+    --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities, --thresholds.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())
