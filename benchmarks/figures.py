@@ -37,6 +37,7 @@ from benchmarks import (
     crows_pairs,
     fine_tuning,
     loss_by_distance,
+    own_data_tables,
     prompting,
     reading_times,
     sentence_classifiers,
@@ -50,7 +51,7 @@ PAGES = ["README.md", "benchmarks/README.md", "docs/*.md", "hf_lecture_models/mo
 FUNCTIONS = (abs, all, dict, int, len, max, min, range, round, sorted, str, sum, log10, mean, pairwise)
 FUNCTIONS += (record, facts, claim, find_claim)
 MODULES = (architecture, babylm, blimp, canaries, crows_pairs, fine_tuning, loss_by_distance, prompting, reading_times)
-MODULES += (sentence_classifiers, tables, wikitext2_table)
+MODULES += (own_data_tables, sentence_classifiers, tables, wikitext2_table)
 NAMES = {one.__name__.rpartition(".")[2]: one for one in (*FUNCTIONS, *MODULES)}
 
 TABLE = re.compile(r"^<!--= (?P<source>[^\n]*?) -->\n(?P<body>.*?)^<!--/-->$", re.DOTALL | re.MULTILINE)

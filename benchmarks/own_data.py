@@ -167,6 +167,7 @@ def run_ours(case: Case, folder: Path, seed: int, tests: list[Row]) -> dict[str,
         "bytes": model_bytes(model),
         "validation": facts["best_metric"],
         "epochs": facts["history"][-1]["epoch"],
+        "seconds": round(facts["seconds"], 1),
     }
 
 

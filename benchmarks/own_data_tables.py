@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.common import markdown_table
 from benchmarks.own_data_peers import PROGRAMS
+from benchmarks.own_data_sets import CLASSES
 from benchmarks.records import record
 
 OURS, COUNTS = "hf-lecture", "counts"
@@ -15,11 +16,10 @@ TITLES = {OURS: OURS, "tagger": "spaCy tagger", "ner": "spaCy ner"} | {name: one
 
 def cases(script: str = "finetune_text_classification", kept_back: bool | None = None) -> dict[str, Any]:
     """Return the sets of a task in the record; with `kept_back`, only those that were or were not kept back."""
-    return {
-        name: one
-        for name, one in record("own_data", "cases").items()
-        if one["script"] == script and kept_back in (None, one["kept_back"])
-    }
+    found = record("own_data", "cases")
+    names = [*(name for name in CLASSES if name in found), *(name for name in found if name not in CLASSES)]
+    chosen = {name: found[name] for name in names if found[name]["script"] == script}
+    return {name: one for name, one in chosen.items() if kept_back in (None, one["kept_back"])}
 
 
 def programs(found: Iterable[dict[str, Any]]) -> list[str]:
@@ -74,3 +74,15 @@ def mean_lead(other: str = COUNTS, kept_back: bool | None = None) -> float:
 def most_seconds() -> float:
     """Return the most CPU seconds of one training by the defaults, over sets and seeds."""
     return max(run["cpu_seconds"] for one in cases().values() for run in one["programs"][OURS]["runs"])
+
+
+def choices() -> str:
+    """Return the table of choices by their mean accuracy on held-out training rows, and on each set."""
+    rows = record("own_data_choice", "rows")
+    names = list(next(iter(rows.values()))["sets"])
+    titles = [CLASSES[name][0] for name in names]
+    lines = [
+        [title, f"{100 * row['mean']:.1f}", *(f"{100 * row['sets'][name]:.1f}" for name in names)]
+        for title, row in rows.items()
+    ]
+    return markdown_table(["choice", "mean", *titles], lines)

@@ -3,10 +3,13 @@
 
     hf-lecture train token_classification --from_pretrained FOLDER --columns.tags upos \\
         --train_files T.conllu --validation_files V.conllu --output_dir OUT
-    hf-lecture train token_classification --scheme entities --train_files T.conll --output_dir OUT
+    hf-lecture train token_classification --train_files T.conll --output_dir OUT
     hf-lecture train token_classification --task wnut17 --from_pretrained FOLDER --output_dir OUT
     hf-lecture train token_classification recurrent_tagger_tiny --output_dir tiny
     hf-lecture train token_classification RECIPE.yaml [--name value ...] [--resume]
+
+If all tags are O or parts of entities, such as B-PER and I-PER, entities are measured; `--scheme plain` measures
+words. Tags of IOBES, BILOU and BMES are converted to B-, I- and O.
 
 The tasks are ewt (parts of speech of UD English EWT) and wnut17 (names of WNUT-17, read from the Hub if no files are
 named). The tags of `--predict_files` are written to `predictions/predictions.conll`.

@@ -20,7 +20,6 @@ from hf_lecture_models.cli.new_recipe import (
 from hf_lecture_models.cli.new_report import (
     Looked,
     as_lines,
-    counted,
     describe_answers,
     describe_classes,
     describe_numbers,
@@ -177,7 +176,7 @@ def report_lines(task: Task[Any], found: Findings) -> list[str]:
     told = [("columns", ", ".join(named))] if named else []
     told += [("not read", ", ".join(found.unread))] if found.unread else []
     for part, looked in found.parts.items():
-        told.append((part, f"{counted(len(looked.data), 'row')}: {', '.join(found.files[part])}"))
+        told.append((part, f"{looked}: {', '.join(found.files[part])}"))
     notes, train = [], found.train
     if train is not None:
         classes = are_classes(found.recipe, train)

@@ -219,7 +219,7 @@ def _comment(text: str) -> str:
 
 
 def _head(task: Task[Any], command: str, found: Findings, output: Path) -> str:
-    rows = "" if found.train is None else f", {counted(len(found.train.data), 'row')}"
+    rows = "" if found.train is None else f", {found.train}"
     files = ", ".join(found.files["train"])
     head = f"# {task.name} on {files}{rows}; written by `hf-lecture new`, to be changed as you like.\n"
     head += f"#   hf-lecture train {command} {shell_quoted(str(output))}\n"
@@ -265,7 +265,7 @@ def _share_line(task: Task[Any], found: Findings, looked: Looked) -> _Line:
         with no_log():
             _, held, _ = task.hold_out(looked.data, replace(found.recipe, validation_share=SHARE))
         if held is not None:
-            rows = f"{len(held):,} of {counted(len(looked.data), 'row')}"
+            rows = f"{len(held):,} of {counted(len(looked.data), looked.noun)}"
             return _Line("validation_share", SHARE, f"The share of the rows that is held out to measure on, {rows}.")
     except ValueError as error:
         why = str(error)
@@ -306,12 +306,11 @@ def _label_lines(found: Findings) -> list[_Line]:
         lines.append(_Line("label_names", named, "Names for the numbered classes, which predictions then have.", False))
     most, least = max(counts.values()), min(counts.values())
     if most >= _UNEVEN * least:
-        weights = {name: round(most / count, 2) for name, count in counts.most_common()}
         why = (
             f"The classes are uneven ({most:,} rows and {least:,}). With these weights each counts alike in the loss, "
             "which finds more of the rare ones and makes more mistakes in all."
         )
-        lines.append(_Line("class_weights", weights, why, False))
+        lines.append(_Line("class_weights", "balanced", why, False))
     return lines
 
 
@@ -322,7 +321,7 @@ def _model_lines(task: Task[Any], found: Findings) -> list[_Line]:
         long = f"the longest row has {tokens.longest:,} tokens, 95 % have at most {tokens.high:,}"
         why = f"Longer rows are cut: {long}." if is_cut else f"No row is cut: {long}. A number saves memory and time."
         lines.append(_Line("max_length", recipe.max_length, why))
-    hard = " A new model hardly learns this task from so few rows." if task.name in _HARD else ""
+    hard = " A new model hardly learns this task from a few thousand rows." if task.name in _HARD else ""
     why = f"A trained model to start from, a folder or a name on the Hub, in place of a new one.{hard}"
     return [*lines, _Line("from_pretrained", "FOLDER", why, False)]
 

@@ -47,6 +47,15 @@ class Looked:
         return list(zip(*(map(str.strip, texts) for texts in self.sides.values()), strict=True))
 
     @property
+    def noun(self) -> str:
+        """The word for one of the data: "row", or "text" of running text."""
+        return "row" if isinstance(self.data, Rows) else "text"
+
+    def __str__(self) -> str:
+        blank = sum(not any(texts) for texts in self.keys) if self.noun == "text" else 0
+        return counted(len(self.data), self.noun) + (f", {blank:,} of them empty" if blank else "")
+
+    @property
     def has_sets(self) -> bool:
         """True if a row may have several classes."""
         rows = isinstance(self.data, Rows) and "label" in self.data.columns
@@ -177,14 +186,16 @@ def worth_a_look(looked: Looked, are_classes: bool) -> list[str]:
     """
     if not looked.sides:
         return []
-    found = []
-    keys, blank = looked.keys, [i for i, texts in enumerate(looked.keys) if not any(texts)]
-    if blank:
+    found, keys = [], looked.keys
+    blank = [place for place, texts in enumerate(keys) if not any(texts)]
+    if blank and isinstance(looked.data, Rows):  # empty lines of running text stand between documents
         found.append(f"{counted(len(blank), 'row', 'has', 'have')} no text: {examples(blank, looked.where)}")
     labels = looked.labels or [None] * len(keys)
-    doubled = first_places(zip(keys, labels, strict=True))
+    doubled = [pair for pair in first_places(zip(keys, labels, strict=True)) if any(keys[pair[0]])]
     if doubled:
-        found.append(f"{counted(len(doubled), 'row', 'repeats', 'repeat')} another one: {_pairs(looked, doubled)}")
+        found.append(
+            f"{counted(len(doubled), looked.noun, 'repeats', 'repeat')} another one: {_pairs(looked, doubled)}"
+        )
     if looked.labels is not None and (differing := contradictions(keys, labels)):
         rows = counted(len(differing), "row", "has", "have")
         found.append(f"{rows} the text of another row, but another label: {_pairs(looked, differing)}")

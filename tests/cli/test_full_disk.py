@@ -75,6 +75,7 @@ ROOMS = {
     "convert to packed ARPA": [0],
     "convert from ARPA": [0, 4, 12],
     "neighbours": [0, 4],
+    "export": [0, 8, 64],
     "publish": [8, 32, 64],
     "convert to ONNX": [0, 4],
 }

@@ -36,5 +36,6 @@ WRITERS = {
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
     "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),
+    "export": Writer("hf-lecture export trigram OUT/new"),
     "publish": Writer("hf-lecture publish trigram me/trigram --dry-run"),
 }

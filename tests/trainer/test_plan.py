@@ -71,9 +71,16 @@ def test_without_a_length_it_trains_until_five_evaluations_brought_nothing_bette
     assert json.loads((tmp_path / "training.json").read_text())["finished"]
 
 
+def test_tasks_with_short_epochs_wait_for_a_number_of_steps(monkeypatch):
+    monkeypatch.setattr(TrainingRecipe, "patience_steps", 100)
+    recipes = [TrainingRecipe(), TrainingRecipe(early_stopping_patience=3), TrainingRecipe(epochs=9)]
+    assert [make_plan(recipe, 6, "loss").patience for recipe in recipes] == [9, 3, 0], "9 evaluations of 12 steps each"
+    assert make_plan(TrainingRecipe(), 50, "loss").patience == 5, "5 evaluations are more steps"
+
+
 def test_it_stops_at_its_longest_length_and_says_whether_it_still_improved(tmp_path, monkeypatch):
     lengths = [make_plan(TrainingRecipe(), steps, "loss").total_steps for steps in (50, 6)]
-    assert lengths == [100 * 50, 167 * 6], "100 epochs, or the whole epochs of 1,000 steps"
+    assert lengths == [100 * 50, 500 * 6], "100 epochs, or the whole epochs of 3,000 steps"
     monkeypatch.setattr(plan, "MOST_EPOCHS", 4)
     monkeypatch.setattr(plan, "MOST_STEPS_OF_FEW_ROWS", 9)
     result, _ = run(tmp_path, values=[3, 2])
@@ -152,7 +159,7 @@ def test_the_plan_is_said_at_the_start_but_not_by_a_quiet_run(tmp_path, capsys):
     (said,) = [line for line in lines if line.startswith("trains until")]
     assert said == (
         "trains until validation score has not improved for 5 evaluations (one every 2 epochs), at most 5 minutes "
-        "(--minutes) or 167 epochs"
+        "(--minutes) or 500 epochs"
     )
     run(tmp_path / "quiet", values=[1.0] * 6)
     assert capsys.readouterr().err == ""

@@ -201,7 +201,7 @@ def test_the_card_says_what_was_measured(script: Script) -> None:
 def test_data_alone_train_a_small_model_and_say_its_size(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
     script.run("--train_files", "T.json", "--max_steps", "1", "--output_dir", "OUT")
     told = r"^the recipe names no model: a new LectureBertForQuestionAnswering of ([\d,]+) parameters is trained;"
-    assert (found := re.match(told, capsys.readouterr().err))
+    assert (found := re.search(told, capsys.readouterr().err, re.MULTILINE))
     assert int(found[1].replace(",", "")) < 1e6
 
 

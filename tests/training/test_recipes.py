@@ -50,7 +50,8 @@ def test_no_default_decides_how_long_a_published_recipe_trains_and_how_fast() ->
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
         if given.get("model", {}).get("model_type") == "lecture_joint_gaussian":
             continue  # it is estimated in one step
-        assert ("epochs" in given or "max_steps" in given) and "learning_rate" in given, path.stem
+        assert "epochs" in given or "max_steps" in given, path.stem
+        assert "learning_rate" in given, path.stem
         recipe = load_recipe(path, recipe_class=TASKS[script_of(path)].recipe_class)
         assert (recipe.is_automatic, recipe.time_limit, recipe.patience) == (False, None, 0), path.stem
     assert len(trained) > 70

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from hf_lecture_models.tasks.classification.classes import class_scores
-from hf_lecture_models.tasks.classification.several_measures import named_classes
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.labels import classes_of
 
@@ -52,33 +50,30 @@ def number_errors(inputs: Mapping[str, Sequence[Any]], predictions: Sequence[flo
 
 
 def set_errors(
-    inputs: Mapping[str, Sequence[Any]],
-    scores: np.ndarray,
-    chosen: np.ndarray,
-    labels: Sequence[Sequence[float]],
-    names: Sequence[str],
+    names: Sequence[str], inputs: Mapping[str, Sequence[Any]], scores: Any, chosen: Any, truths: Any
 ) -> Errors:
-    """Return the rows with other classes than the right ones: the input, the right and the predicted ones, and a score.
+    """Return the rows with other classes than the right ones: the input, both lists of classes, and a score.
 
     The score is how sure the model was of its surest wrong decision: the probability of a class that the row does not
     have, or 1 minus that of a class that it has.
 
-    >>> scores, chosen = np.array([[0.75, 0.5], [0.5, 0.25]]), np.array([[True, True], [True, False]])
-    >>> set_errors({"text": ["x", "y"]}, scores, chosen, [[1.0, 1.0], [0.0, 1.0]], ["a", "b"]).rows
-    [{'text': 'y', 'gold': 'b', 'predicted': 'a', 'score': 0.75}]
+    >>> scores, chosen = [[0.75, 0.5], [0.5, 0.25]], [[True, True], [True, False]]
+    >>> set_errors(["a", "b"], {"text": ["x", "y"]}, scores, chosen, [[1, 1], [0, 1]]).rows
+    [{'text': 'y', 'gold': ['b'], 'predicted': ['a'], 'score': 0.75}]
 
     Args:
-        scores: the probabilities, (rows, classes).
-        chosen: (rows, classes), True where a class is predicted.
-        labels: 1.0 and 0.0 for each row and class.
-        names: the class names.
+        names: the names of the classes.
+        scores, chosen, truths: (rows, classes): probabilities, whether a class is predicted, and whether it is right.
     """
-    right = np.asarray(labels, dtype=bool)
-    sure = np.where(right != chosen, np.where(chosen, scores, 1 - scores), 0.0).max(axis=1)
-    answers = [
-        {"gold": named_classes(gold, names), "predicted": named_classes(own, names), "score": float(score)}
-        for gold, own, score in zip(right, chosen, sure, strict=True)
-    ]
+    answers = []
+    for probabilities, own, right in zip(scores, chosen, truths, strict=True):
+        wrong = [
+            probability if predicted else 1 - probability
+            for probability, predicted, true in zip(probabilities, own, right, strict=True)
+            if bool(predicted) != bool(true)
+        ]
+        gold, predicted = ([name for name, is_in in zip(names, row, strict=True) if is_in] for row in (right, own))
+        answers.append({"gold": gold, "predicted": predicted, "score": float(max(wrong, default=0.0))})
     return replace(errors_of_classes(_rows(inputs, answers)), pairs=None)
 
 

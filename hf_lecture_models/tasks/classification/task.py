@@ -365,7 +365,7 @@ class TextClassification(Task[TextClassificationRecipe]):
 
     def batches(self, model: Any, processor: Any, data: Rows, recipe: TextClassificationRecipe) -> Batches:
         """Return batches of rows in a new order each epoch; each micro-batch is padded to its longest row."""
-        if "text_pair" in data.columns and reads_pairs_as_one(model):
+        if "text_pair" in data.columns and reads_pairs_as_one(model) and recipe.problem_type == SINGLE_LABEL:
             note_pairs_of_bag()
         elif "text_pair" in data.columns and not _parts_pairs(processor):
             fix = "give it a template" if recipe.from_pretrained else "`tokenizer.template` pair parts them"
@@ -480,7 +480,7 @@ class TextClassification(Task[TextClassificationRecipe]):
     def errors(self, model: Any, processor: Any, data: Rows, settings: ClassificationSettings) -> Errors:
         """Return the rows with wrong classes, or all rows of a regression, with their texts."""
         encoded, settings = self.encode(model, processor, data, settings), settings.for_model(model.config)
-        logits, names = self.predict(model, processor, encoded), classes_of(model.config)
+        logits = self.predict(model, processor, encoded)
         inputs: dict[str, Any] = {name: data.columns[name] for name in _TEXTS if name in data.columns}
         inputs["where"] = [data.where(row) for row in range(len(data))]
         if settings.problem_type == REGRESSION:
@@ -488,7 +488,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         if settings.problem_type == MULTI_LABEL:
             scores = logits.sigmoid()
             chosen = chosen_classes(scores, class_thresholds(model.config, settings.thresholds))
-            return set_errors(inputs, scores.numpy(), chosen, encoded.labels, names)
+            return set_errors(classes_of(model.config), inputs, scores.tolist(), chosen.tolist(), encoded.labels)
         return class_errors(model.config, inputs, logits, encoded.labels)
 
     def write_predictions(

@@ -332,6 +332,40 @@ def test_pairs_that_no_token_parts_are_told(folder: Path, capsys: pytest.Capture
         assert ("the tokenizer puts nothing between the two texts of a pair, which are read as one" in told) == is_told
 
 
+def test_pairs_that_a_bag_of_words_reads_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"text": "a film", "text_pair": text, "label": index} for index, text in enumerate(("warm", "cold"))]
+    for fields, is_told in (({}, True), ({"problem_type": "regression"}, False)):
+        chosen = TextClassificationRecipe(train_rows=rows, **fields)
+        data = TASK.read(chosen, "train")
+        tokenizer = TASK.processor(chosen, data)
+        TASK.batches(TASK.model(chosen, tokenizer, data), tokenizer, data, chosen)
+        assert ("a bag of words reads the two texts of a pair as one" in capsys.readouterr().err) == is_told
+
+
+def test_a_new_classifier_reads_small_letters_and_punctuation() -> None:
+    rows = [{"text": "A fine film!", "label": "good"}, {"text": "Dull, dull.", "label": "bad"}]
+    chosen = TextClassificationRecipe(train_rows=rows)
+    data = TASK.read(chosen, "train")
+    tokenizer = TASK.processor(chosen, data)
+    assert tokenizer.tokenize("DULL film, a Film") == ["dull", "film", ",", "a", "film"]
+    model = TASK.model(chosen, tokenizer, data)
+    assert (model.config.model_type, model.config.hidden_sizes, model.config.dropout) == (
+        "lecture_bag_of_words",
+        [64],
+        0.5,
+    )
+    assert chosen.learning_rate == 1e-3
+
+
+def test_another_tokenizer_or_model_takes_no_part_of_the_default() -> None:
+    """As `--tokenizer.type char` and `--model.model_type lecture_recurrent` in the terminal."""
+    values = {"train_rows": ROWS, "tokenizer.type": "char", "model.model_type": "lecture_recurrent"}
+    chosen = load_recipe(None, values, recipe_class=TextClassificationRecipe)
+    assert (chosen.tokenizer, chosen.model) == ({"type": "char"}, {"model_type": "lecture_recurrent"})
+    kept = load_recipe(None, {"train_rows": ROWS, "tokenizer.min_count": 2}, recipe_class=TextClassificationRecipe)
+    assert kept.tokenizer == {"type": "word", "lower_case": True, "split_punctuation": True, "min_count": 2}
+
+
 def test_a_model_of_pairs_wants_two_texts_and_their_types() -> None:
     config = RecurrentConfig(vocab_size=len(small_tokenizer()), hidden_size=4, num_labels=2, pair_combination="sum")
     model = RecurrentForSequenceClassification(config)
