@@ -216,6 +216,14 @@ Json = Annotated[bool, Option("--json", help="One JSON object per line; null sta
 JsonOfWords = Annotated[
     bool, Option("--json", help="One JSON object per line; null stands for infinite and for missing bits.")
 ]
+RowsHeldOut = Annotated[
+    bool,
+    Option(
+        "--held-out",
+        help="Only the training rows that the run held out for validation. FILE: its training files; none: those that "
+        "it was trained on.",
+    ),
+]
 Store = Annotated[
     bool,
     Option(
@@ -699,22 +707,14 @@ def evaluate(
     output: Report = None,
     store: Store = False,
     json: Json = False,
-    held_out: Annotated[
-        bool,
-        Option(
-            "--held-out",
-            help="Only the training rows that the run held out for validation. FILE: its training files; none: those "
-            "that it was trained on.",
-        ),
-    ] = False,
+    held_out: RowsHeldOut = False,
 ) -> None:
     """Print the measures of a model on a task, the official one first.
 
     --output errors.csv writes the wrong predictions: input, right answer (gold), predicted one, score and place. Of
     numbers and translations it writes all, the worst first. --output confusion.svg draws the confusion matrix of a
-    classifier. The classes of the data and of the model are matched by their names. Options of recipes describe the
-    files: --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities.
-    --thresholds.LABEL NUMBER replaces the threshold of one of several classes a text.
+    classifier. Classes of the data and of the model are matched by their names. Options of recipes describe the files:
+    --columns.COLUMN NAME, --label_names.LABEL NAME, --label_columns NAME,NAME, --scheme plain|entities, --thresholds.
     """
     files, fields = _split_data_options(files)
     _run("evaluate", "cli.evaluate", locals())
@@ -1173,6 +1173,8 @@ def train(
     """Train a model by one of the package's recipes, by your own, or by options alone, as the scripts of training/ do.
 
     For example: hf-lecture train recurrent_tiny --output_dir tiny
+
+    `hf-lecture new TASK FILE` writes a recipe for files of your own.
     """
     with _package_without_torch():
         from hf_lecture_models.cli import train as light

@@ -30,7 +30,7 @@ def programs(found: Iterable[dict[str, Any]]) -> list[str]:
 
 def scores(kept_back: bool, measure: str = "accuracy", script: str = "finetune_text_classification") -> str:
     """Return the table of a measure in percent: a row for each set, a column for each program."""
-    found = cases(script, kept_back)
+    found = {name: one for name, one in cases(script, kept_back).items() if measure in one["trivial"]}
     names = programs(found.values())
     lines = []
     for one in found.values():

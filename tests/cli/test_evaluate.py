@@ -12,6 +12,8 @@ from transformers import AutoModelForSequenceClassification, pipeline
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.classification.task import TextClassification
+from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK
 from tests.tasks.small_classifier import ROWS, small_bert, small_tokenizer
 
@@ -254,3 +256,24 @@ def test_a_matrix_needs_classes(run: Any, folder: Path, tmp_path: Path) -> None:
     assert (status, len(err.splitlines())) == (1, 1)
     assert "causal_lm measures no classes" in err
     assert not (tmp_path / "a.svg").exists()
+
+
+def test_the_rows_that_a_run_held_out_are_measured_again(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{'fine' if number % 2 else 'dull'} film {number},{'good' if number % 2 else 'bad'}" for number in range(60)
+    ]
+    Path("mine.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    fields = {"train_files": "mine.csv", "epochs": "2", "output_dir": "out"}
+    outcome = train_from_command(
+        TextClassification(), [word for name, value in fields.items() for word in (f"--{name}", value)]
+    )
+    for files in ([], ["mine.csv"]):
+        status, out, _ = run("evaluate", "out", "text_classification", *files, "--held-out", "--json")
+        measured = json.loads(out)
+        assert (status, measured["examples"]) == (0, 6)
+        assert measured["accuracy"] == outcome.training.best_metric
+    status, _, err = run("evaluate", "out", "text_classification", "--held-out", "--split", "test")
+    assert (status, "leave --split out" in err) == (1, True)

@@ -237,6 +237,24 @@ def test_weights_are_suggested_where_classes_are_uneven(place: Path) -> None:
     assert recipe_of("text_classification", "r.yaml").class_weights == {}
 
 
+def test_lists_and_columns_of_classes(place: Path) -> None:
+    """A text may have several classes."""
+    sets = [["good"], ["bad", "odd"], []] * 8
+    write_jsonl(
+        "a.jsonl", [{"comment": f"{text} indeed", "labels": own} for text, own in zip(GOOD, sets, strict=False)]
+    )
+    said = told(new("text_classification", "a.jsonl", "-o", "r.yaml"))
+    assert "classes 3: good 7, bad 7, odd 7; 6 rows have none of them" in said
+    assert recipe_of("text_classification", "r.yaml").problem_type == "multi_label_classification"
+    rows = [(text, str(int("good" in own)), str(int("odd" in own))) for text, own in zip(GOOD, sets, strict=False)]
+    write_table("b.csv", rows, ("comment", "good", "odd"))
+    said = told(new("text_classification", "b.csv", "-o", "r.yaml", "--force"))
+    assert "text from comment, classes from the columns good, odd" in said
+    assert recipe_of("text_classification", "r.yaml").label_columns == ["good", "odd"]
+    _, *rest = script_command(["r.yaml", "--max_steps", "2", "--output_dir", "out"], TRAINING)
+    assert train_from_command(TASKS["text_classification"], rest).training.step == 2
+
+
 def test_letters_are_tokens_where_words_have_no_blanks(place: Path) -> None:
     texts = [
         (f"这部电影很{word}第{index}", label)

@@ -28,8 +28,16 @@ from hf_lecture_models.tasks.tagging.task import TaggingSettings, TokenClassific
 from tests.tasks import small_classifier
 
 ACCURACY = Measure("accuracy", "accuracy", lower_is_better=False)
-TWO = SimpleNamespace(config=SimpleNamespace(num_labels=2, id2label={0: "bad", 1: "good"}, name_or_path=""))
-TAGS = SimpleNamespace(config=SimpleNamespace(num_labels=3, id2label={0: "B-X", 1: "I-X", 2: "O"}, name_or_path=""))
+
+
+def stand_in(*classes: str) -> Any:
+    """The configuration of a model with these classes."""
+    names = dict(enumerate(classes))
+    fields = {"num_labels": len(names), "id2label": names, "problem_type": "single_label_classification"}
+    return SimpleNamespace(config=SimpleNamespace(**fields, name_or_path=""))
+
+
+TWO, TAGS = stand_in("bad", "good"), stand_in("B-X", "I-X", "O")
 
 
 def rows(**columns: list[Any]) -> Rows:
@@ -50,6 +58,10 @@ def test_the_most_frequent_class() -> None:
     assert (facts, answers) == ({"name": "most frequent class", "class": "good"}, [1, 1, 1, 1])
     measured = task.measure_answers(TWO, None, encoded, answers, settings)
     assert (measured["accuracy"], measured["macro_f1"]) == (0.25, pytest.approx(0.2))
+    assert task.baseline.only_answer(TWO, encoded, answers) == "the class 'good'"
+    assert task.baseline.only_answer(TWO, encoded, [1, 1, 0, 1]) == ""
+    all_good = Encoded(encoded.data, encoded.inputs, [1, 1, 1, 1])
+    assert task.baseline.only_answer(TWO, all_good, answers) == "", "there is nothing else to predict"
 
 
 def test_the_mean_of_numbers() -> None:
@@ -138,6 +150,11 @@ def test_warnings(low: float, high: float, lower_is_better: bool, said: str) -> 
     differences = {"accuracy": {"difference": (low + high) / 2, "low": low, "high": high}}
     found = Comparison("mean", {"accuracy": 0.5}, differences).warnings([Measure("accuracy", "", lower_is_better)])
     assert (found == []) if not said else (said in found[0] and len(found) == 1)
+
+
+def test_a_warning_names_the_only_answer() -> None:
+    found = Comparison("mean", {}, {}, "the class 'good'").warnings([ACCURACY])
+    assert found == ["warning: all predictions are the class 'good'"]
 
 
 ROWS = small_classifier.ROWS

@@ -79,7 +79,7 @@ class Comparison:
         Args:
             measures: the task's measures, of which the first one with a difference decides.
         """
-        lines = [f"warning: the model predicts {self.only_answer} for every row"] if self.only_answer else []
+        lines = [f"warning: all predictions are {self.only_answer}"] if self.only_answer else []
         measure = next((own for own in measures if own.key in self.differences), None)
         if measure is None:
             return lines

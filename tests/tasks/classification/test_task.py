@@ -14,9 +14,11 @@ from tokenizers import processors
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel, pipeline
 
+from benchmarks.records import record
 from hf_lecture_models import RecurrentConfig, RecurrentForSequenceClassification
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.io.recipe import load_recipe
+from hf_lecture_models.tasks.classification.defaults import note_pairs_of_bag
 from hf_lecture_models.tasks.classification.labels import class_names, label_ids
 from hf_lecture_models.tasks.classification.measures import measures_by_class
 from hf_lecture_models.tasks.classification.task import TextClassification, TextClassificationRecipe
@@ -340,6 +342,15 @@ def test_pairs_that_a_bag_of_words_reads_are_told(capsys: pytest.CaptureFixture[
         tokenizer = TASK.processor(chosen, data)
         TASK.batches(TASK.model(chosen, tokenizer, data), tokenizer, data, chosen)
         assert ("a bag of words reads the two texts of a pair as one" in capsys.readouterr().err) == is_told
+
+
+def test_the_line_on_pairs_has_the_figures_of_the_records(capsys: pytest.CaptureFixture[str]) -> None:
+    note_pairs_of_bag()
+    told = capsys.readouterr().err
+    rte = record("own_data", "cases", "rte")
+    measured = rte["programs"]["hf-lecture"]["accuracy"], rte["trivial"]["accuracy"]
+    for share in (*measured, record("fine_tuning", "cells", "MiniLM", "RTE", "mean")):
+        assert f" {100 * share:.1f}" in told
 
 
 def test_a_new_classifier_reads_small_letters_and_punctuation() -> None:
