@@ -88,7 +88,7 @@ def cola() -> Parts:
 
 
 def tweets() -> Parts:
-    """Tweets: negative, neutral or positive. The validation rows of TweetEval to train on: there are no others."""
+    """Tweets: negative, neutral or positive. The training rows are TweetEval's validation rows."""
     train, test = (read_json(f"tweeteval_sentiment/{part}.jsonl") for part in ("val", "test"))
     return renamed(train, text="text", label="label"), renamed(test, text="text", label="label")
 

@@ -56,18 +56,18 @@ def costs(script: str = "finetune_text_classification") -> str:
 
 
 def lead(name: str, other: str = COUNTS, measure: str = "accuracy") -> float:
-    """Return the points by which the defaults are ahead of another program on a set."""
+    """Return how many points the defaults are better than another program on a set."""
     own = record("own_data", "cases", name, "programs")
     return 100 * (own[OURS][measure] - own[other][measure])
 
 
 def leads(other: str = COUNTS, kept_back: bool | None = None) -> dict[str, float]:
-    """Return the leads on the sets of classes."""
+    """Return `lead` for each set of classes."""
     return {name: lead(name, other) for name in cases(kept_back=kept_back)}
 
 
 def mean_lead(other: str = COUNTS, kept_back: bool | None = None) -> float:
-    """Return the mean of the leads."""
+    """Return the mean of `lead` over the sets of classes."""
     return mean(leads(other, kept_back).values())
 
 

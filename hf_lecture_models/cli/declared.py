@@ -1,8 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The recipes of training scripts as their source files declare them, so that nobody waits for torch to read of a typo.
+"""The recipes of training scripts, read from their source files, to report a typo without importing torch.
 
-The files are parsed and not imported. What they say in another way than usual is taken for right: the script itself
-checks it.
+The files are parsed and not imported. A value in an unusual form is accepted here: the script itself checks it.
 """
 
 import ast
@@ -22,7 +21,7 @@ _EMPTY: dict[Any, Any] = {list: [], dict: {}}
 
 
 class _UnknownError(Exception):
-    """The source says something that is not understood here."""
+    """The source has a form that this module does not read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +58,7 @@ def check_fields(script: Path, arguments: Sequence[str]) -> None:
 def declared_recipe(script: Path) -> type[Recipe] | None:
     """Return a class with the fields of a script's recipe, their types and limits; None if it is not understood.
 
-    A default, type or limit that is no plain value is left open.
+    A default, type or limit that is not a plain value is not checked.
     """
     try:
         task = declared_task(script)

@@ -66,7 +66,7 @@ def _loaded(name: str, found: Task[Any], task: str) -> tuple[Any, Any]:
     """Return the model and its processor."""
     model, processor = load_model(name, found.auto_class if task in TASK_OF_BENCHMARK else None)
     if not found.is_for(model):
-        raise ValueError(f"{name} holds {type(model).__name__}, which is no model of {task}")
+        raise ValueError(f"{name} holds {type(model).__name__}, which is not a model of {task}")
     return model, processor
 
 

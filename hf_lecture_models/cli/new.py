@@ -25,7 +25,7 @@ from hf_lecture_models.cli.new_report import (
     describe_numbers,
     describe_texts,
     look,
-    must_be_mended,
+    must_be_fixed,
     shared_rows,
     unknown_classes,
     worth_a_look,
@@ -84,7 +84,7 @@ def run(
     write_file(output, recipe_text(task, command, found, output))
     print(f"written: {output}\nnext:    hf-lecture train {output}")
     if found.problems:
-        raise ValueError(f"{output} is written, but training refuses these data; mend what is listed above first")
+        raise ValueError(f"{output} is written, but training refuses these data; fix what is listed above first")
 
 
 def find_task(name: str) -> tuple[Task[Any], str]:
@@ -154,7 +154,7 @@ def _problems(found: Findings, train: Looked, looked: Looked) -> list[str]:
     """Return why training refuses a part of the data that its reader accepts."""
     recipe = found.recipe
     classes = are_classes(recipe, train)
-    problems = must_be_mended(looked, classes and looked is train, _UNLABELLED)
+    problems = must_be_fixed(looked, classes and looked is train, _UNLABELLED)
     # Parts of entities may be written with other letters, which are converted.
     is_fixed = classes and looked is not train and getattr(recipe, "scheme", "") != "entities"
     return problems + (unknown_classes(train, looked, getattr(recipe, "label_names", {})) if is_fixed else [])

@@ -39,7 +39,7 @@ _HARD = ("question_answering", "multiple_choice")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training by a recipe costs.
+    """The time and the memory of a training.
 
     Attributes:
         estimate: that of the steps, of an epoch of all rows.
@@ -58,7 +58,7 @@ class Cost:
 
 @dataclass
 class Findings:
-    """What was found in the files.
+    """The data in the files, and the recipe that follows from them.
 
     Attributes:
         recipe: the recipe that follows from it.
@@ -82,7 +82,7 @@ class Findings:
 
     @property
     def label_columns(self) -> list[str]:
-        """The columns of 0 and 1 that are classes, of which a text may have several."""
+        """The columns of 0 and 1 that are classes, for texts with several classes."""
         return getattr(self.recipe, "label_columns", [])
 
     @property

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The report of `hf-lecture new`: what stands in the files, and what in them needs a look or must be mended."""
+"""The report of `hf-lecture new`: what is in the files, what to look at, and what to fix."""
 
 import math
 import textwrap
@@ -83,7 +83,7 @@ def is_missing(label: Any) -> bool:
 
 
 def look(name: str, data: Any) -> Looked:
-    """Return the data of the task `name` as texts and labels; without sides for tasks whose data are no texts."""
+    """Return the data of the task `name` as texts and labels; without sides for tasks whose data are not texts."""
     if isinstance(data, list) and all(isinstance(text, str) for text in data):
         return Looked(data, {"text": data})
     columns: Mapping[str, Any] = data.columns if isinstance(data, Rows) else {}
@@ -167,7 +167,7 @@ def describe_classes(looked: Looked, noun: str) -> list[tuple[str, str]]:
         without = sum(label == () for label in looked.labels or ())
         return [("classes", f"{line}; {counted(without, 'row', 'has', 'have')} none of them")]
     name, most = counts.most_common(1)[0]
-    return [("classes", f"{line}; to say {name!r} of every {noun} is right for {share(most, counts.total())}")]
+    return [("classes", f"{line}; always predicting {name!r} is right for {share(most, counts.total())}")]
 
 
 def describe_numbers(looked: Looked) -> list[tuple[str, str]]:
@@ -179,7 +179,7 @@ def describe_numbers(looked: Looked) -> list[tuple[str, str]]:
 
 
 def worth_a_look(looked: Looked, are_classes: bool) -> list[str]:
-    """Return what training accepts in the data, but a user may want to mend.
+    """Return what training accepts in the data, but a user may want to change.
 
     Args:
         are_classes: whether the labels are classes, and not numbers.
@@ -202,7 +202,9 @@ def worth_a_look(looked: Looked, are_classes: bool) -> list[str]:
     if are_classes:
         counts = Counter(looked.counted)
         for name, other in alike(counts):
-            found.append(f"the classes {name!r} and {other!r} differ in blanks or small letters alone; is it one?")
+            found.append(
+                f"the classes {name!r} and {other!r} differ only in blanks or capitals; are they the same class?"
+            )
         if rare := [name for name, count in counts.items() if count < FEW_ROWS]:
             found.append(
                 f"{counted(len(rare), 'class', 'occurs', 'occur')} fewer than {FEW_ROWS} times, too rarely to be "
@@ -229,7 +231,7 @@ def shared_rows(train: Looked, other: Looked, part: str) -> list[str]:
     ]
 
 
-def must_be_mended(looked: Looked, are_classes: bool, fix: str) -> list[str]:
+def must_be_fixed(looked: Looked, are_classes: bool, fix: str) -> list[str]:
     """Return why training would refuse the data, apart from what the task's reader has refused already.
 
     Args:
@@ -250,7 +252,7 @@ def describe_answers(looked: Looked) -> list[tuple[str, str]]:
         numbers = [choices.count("\n") + 1 for choices in looked.sides["choices"]]
         chance = sum(1 / number for number in numbers) / len(numbers)
         several = f"{min(numbers)} to {max(numbers)}" if min(numbers) < max(numbers) else f"{numbers[0]}"
-        return [("choices", f"{several} of each row; to guess is right for {share(chance)}")]
+        return [("choices", f"{several} of each row; guessing is right for {share(chance)}")]
     if "question" in looked.sides and looked.labels:
         without = sum(answers == () for answers in looked.labels)
         return [

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Which columns of a file hold the columns of a task, guessed by their usual names, or by what stands in them."""
+"""Which columns of a file hold the columns of a task, guessed from their usual names, or from their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def guess_columns(file: Peek, wanted: Sequence[str], fixed: Mapping[str, str]) -
 
 
 def binary_columns(file: Peek, names: Sequence[str]) -> list[str]:
-    """Return those of the columns that hold 0 and 1 alone, as columns of classes of which a text may have several do.
+    """Return the columns that hold only 0 and 1, as those of texts with several classes do.
 
     >>> binary_columns(Peek(["a", "b", "c"], {"a": ["0", "1"], "b": [1, 2], "c": [1, 0]}), ["a", "b", "c"])
     ['a', 'c']

@@ -21,7 +21,7 @@ _STRINGS, _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?'), re.compile(r"[][
 
 
 class MissingSplitError(ValueError):
-    """A data set has no split of this name."""
+    """The data set has no split of this name."""
 
 
 def load_files(names: Sequence[str], streaming: bool) -> Any:

@@ -29,15 +29,15 @@ _STRETCHES, _LINES_OF_STRETCH = 100, 10
 
 @dataclass(frozen=True)
 class SplitKeys:
-    """What a split of rows observes.
+    """The rules for a split of rows.
 
     Attributes:
-        together: by the name of a rule, a value of each row; rows with the same value stay on one side. None: the rule
-            says nothing of this row.
+        together: by the name of a rule, a value of each row; rows with the same value stay on one side. None: the row
+            may be on either side.
         strata: a value of each row; of the rows with the same value, the same share is held out. (): all rows are
             alike.
         stratified_by: the name of the strata.
-        labels: the labels of each row, each of which at least one row to train on keeps. (): there are none.
+        labels: the labels of each row; each label keeps at least one row to train on. (): rows without labels.
         to_train: rows that are never held out.
     """
 
@@ -78,7 +78,7 @@ def read_split(folder: str | os.PathLike[str]) -> HeldOut:
     """Return the split that a run has saved in its folder.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the folder has no such file.
         ValueError: it is damaged.
     """
     path = Path(folder) / SPLIT_FILE
@@ -223,7 +223,7 @@ def in_tenths(numbers: Sequence[float]) -> list[int]:
 
 
 def as_key(value: Any) -> Hashable:
-    """Return a value by which equal texts, lists of texts and other values are found; blanks at both ends are ignored.
+    """Return a key that equal texts, lists of texts or other values share; blanks at both ends are ignored.
 
     >>> as_key(" a cat "), as_key(["a", "cat "])
     ('a cat', ('a', 'cat'))

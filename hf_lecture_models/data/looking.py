@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What texts and their labels are like: lengths, words, letters, equal texts."""
+"""Statistics of texts and their labels: lengths, words, letters, equal texts."""
 
 import unicodedata
 from collections import Counter
@@ -33,13 +33,13 @@ class Lengths:
 
 
 def lengths_of(lengths: Sequence[int]) -> Lengths:
-    """Return what the lengths of texts are like.
+    """Return the median, 95 % quantile and maximum of the lengths of texts.
 
     >>> lengths_of([3, 1, 2, 9])
     Lengths(median=2, high=9, longest=9, place=3)
 
     Raises:
-        ValueError: there is no text.
+        ValueError: `lengths` is empty.
     """
     if not lengths:
         raise ValueError("there is no text to measure")
@@ -129,7 +129,7 @@ def contradictions(keys: Iterable[Hashable], labels: Iterable[Hashable]) -> list
 
 
 def alike(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of names that differ in blanks or small letters alone.
+    """Return pairs of names that differ only in blanks or capitals.
 
     >>> alike(["Good", "bad", "good "])
     [('Good', 'good ')]

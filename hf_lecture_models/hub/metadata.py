@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The metadata at the head of a model card, by which the Hub lists, links and shows a model.
+"""The metadata at the head of a model card, which the Hub uses to list, link and show a model.
 
 A field that would need a guess is left out: a data set or a base model without a name on the Hub, a language that was
 not stated.

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""A word's vector from features of its spelling, each of which finds its vector in a table by a hash.
+"""A word's vector from features of its spelling, each looked up in a table by its hash.
 
 Miranda, Kádár, Boyd, Van Landeghem, Søgaard & Honnibal, "Multi hash embeddings in spaCy", 2022; Svenstrup, Hansen &
 Winther, "Hash embeddings for efficient word representations", NeurIPS 2017, with one hash function. For the features

@@ -113,7 +113,7 @@ class Predictor:
 
     @property
     def gives_sets(self) -> bool:
-        """Whether a row's predictions are all of its classes, of which there may be none."""
+        """True if the predictions of a row are a set of classes, which may be empty."""
         is_several = self.model.config.problem_type == MULTI_LABEL
         return is_several and self.task.name == "text_classification" and self.options.top_k is None
 

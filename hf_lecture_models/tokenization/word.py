@@ -201,12 +201,12 @@ class WordTokenizer(LectureTokenizer):
 
     @property
     def lower_case(self) -> bool:
-        """Whether capitals become small letters."""
+        """True if capitals become small letters."""
         return isinstance(self.backend_tokenizer.normalizer, Lowercase)
 
     @property
     def split_punctuation(self) -> bool:
-        """Whether each punctuation mark is a word of its own."""
+        """True if each punctuation mark is a word of its own."""
         return isinstance(self.backend_tokenizer.pre_tokenizer, BertPreTokenizer)
 
     def is_unmodified(self) -> bool:
@@ -330,7 +330,7 @@ def _number_words(words: Iterable[str], special: set[str]) -> dict[str, int]:
 
 
 def _count_words(texts: Iterable[str], progress: bool, backend: Tokenizer) -> Counter[str]:
-    """Count the words that the pipeline of `backend` makes of texts."""
+    """Count the words into which the pipeline of `backend` splits texts."""
     counts: Counter[str] = Counter()
     for index in index_chunks(strip_bounds(texts), progress, desc="counting words"):
         counts.update(index.count())
@@ -349,7 +349,7 @@ def _plain_backend(
 
 
 def _piece_splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
-    """Return the function that makes the words of the vocabulary of a word between white space."""
+    """Return the function that splits a word between white space into words of the vocabulary."""
     split, normalizer = splitter(backend.pre_tokenizer), backend.normalizer
     return split if normalizer is None else lambda word: split(normalizer.normalize_str(word))
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""How long a training takes, and how much memory: a few of its steps are made and measured."""
+"""An estimate of a training's time and memory, measured on a few of its steps."""
 
 import statistics
 import time

@@ -72,7 +72,7 @@ class Evaluation:
         measure: returns named numbers for the model, which is in eval mode; called in the main process only.
         metric: the name of the number that decides which weights are the best.
         lower_is_better: the metric's direction.
-        baseline: name and measures of a trivial baseline on the same data, which reports show; None: there is none.
+        baseline: name and measures of a trivial baseline on the same data, which reports show; None: no baseline.
     """
 
     measure: Callable[[nn.Module], dict[str, Any]]

@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """What ends the run, in words; "" where the recipe alone says it."""
+        """A sentence on what ends the run; "" if the recipe names its length."""
         if not self.is_automatic and self.seconds is None:
             return ""
         limits = [] if self.seconds is None else [f"{_minutes(self.seconds)} (--minutes)"]
@@ -88,7 +88,7 @@ class Plan:
         return f"all {self._length(self.total_steps)}{', still improving: --epochs names more' if improved else ''}"
 
     def _length(self, steps: int) -> str:
-        """Return a number of steps in epochs, or in steps where these are no whole epochs."""
+        """Return a number of steps in epochs, or in steps if these are not whole epochs."""
         if self.steps_per_epoch and steps % self.steps_per_epoch == 0:
             return _count(steps // self.steps_per_epoch, "epoch")
         return _count(steps, "step")
@@ -105,7 +105,7 @@ def make_plan(recipe: TrainingRecipe, steps_per_epoch: int, metric: str) -> Plan
 
     Args:
         steps_per_epoch: 0: not known.
-        metric: the name of the validation measure; "": there are no validation data.
+        metric: the name of the validation measure; "": without validation data.
 
     Raises:
         ValueError: the recipe names epochs of data without a length.

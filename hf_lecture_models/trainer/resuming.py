@@ -58,7 +58,7 @@ def read_newest(
 def go_back(
     state: Mapping[str, Any], process_index: int, optimizer: Any, schedule: Schedule, batches: Batches, plan: Plan
 ) -> Progress:
-    """Put all but the weights back to where a checkpoint saw them; return how far the run was.
+    """Restore all but the weights from a checkpoint; return the progress of the run.
 
     A run that a signal stopped goes on, and so does one that has more time or patience now than when it ended.
     """

@@ -190,7 +190,7 @@ def test_a_language_model_on_a_text_file(run: Any, network: Path, tmp_path: Path
         (["text_classification"], "where its data are on the Hub is not known of text_classification"),
         (["sst3"], "where its data are on the Hub is not known of sst3: name their files"),
         (["ewt", "FILE"], "which AutoModelForTokenClassification cannot load"),
-        (["token_classification", "FILE"], "is no model of token_classification"),
+        (["token_classification", "FILE"], "is not a model of token_classification"),
         (["sst2", "FILE", "--split", "test"], "--split is of the data on the Hub"),
         (["sst2", "missing.tsv"], "missing.tsv"),
         (["mrpc", "FILE"], "sentence1"),

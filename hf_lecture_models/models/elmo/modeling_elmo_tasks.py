@@ -9,8 +9,8 @@ The paper's section 3.2 and slides R:723-731. With ELMo's layers h→_k, h←_k 
 
 and the ends of an answer are two tags, for which the softmax is over l. With `hash_rows` x_l also holds the vectors of
 hashed features of the word's spelling (`layers/hashed_words.py`), which say more than its characters where a tagger has
-few sentences to learn from. With `num_hidden_layers=0` x̃_l = [x_l; γ h_0; γ h_0]: there is no language model, and the
-LSTM of the head alone reads the context.
+few sentences to learn from. With `num_hidden_layers=0` x̃_l = [x_l; γ h_0; γ h_0]: the language models are left
+out, and only the LSTM of the head reads the context.
 
 Deviations: those of `modeling_elmo.py`.
 """

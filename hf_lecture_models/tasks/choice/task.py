@@ -115,7 +115,7 @@ class MultipleChoice(Task[MultipleChoiceRecipe]):
         return read_choices(recipe.form, recipe, part)
 
     def split_keys(self, recipe: MultipleChoiceRecipe, data: Rows) -> SplitKeys:
-        """Keep rows of the same context on one side, or those of the same choices where there is no context."""
+        """Keep rows of the same context on one side, or those of the same choices if they have no context."""
         contexts, choices = data.columns["context"], data.columns["choices"]
         equal = [context.strip() or own for context, own in zip(contexts, choices, strict=True)]
         return keys_of_rows(data, {"context": equal}, data.columns["label"], "label")

@@ -20,7 +20,7 @@ from hf_lecture_models.tasks.metrics.sums import Sums
 
 
 class MostFrequentClass(Baseline):
-    """Always the class that most rows of the training data have (of several, the first one), or the mean of numbers."""
+    """The most frequent class of the training data (of several, the first one), or the mean of numbers."""
 
     def learn(self, processor: Any, data: Rows, settings: Any) -> dict[str, Any] | None:
         """Return the name of the class, or the mean; None for labels of another kind."""

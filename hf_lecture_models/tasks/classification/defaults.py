@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a classifier of texts is made of where the recipe does not say; `docs/own_data.md` shows how it was chosen."""
+"""The default model of a classifier of texts; `docs/own_data.md` shows how it was chosen."""
 
 from typing import Any
 

@@ -78,7 +78,7 @@ def set_errors(
 
 
 def _rows(inputs: Mapping[str, Sequence[Any]], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the inputs with the answers behind them, and the place of each row at its end."""
+    """Return rows of the inputs, then the answers, then the place in the data."""
     first = {name: values for name, values in inputs.items() if name != "where"}
     last = {name: values for name, values in inputs.items() if name == "where"}
     return [

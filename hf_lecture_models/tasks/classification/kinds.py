@@ -17,7 +17,7 @@ _SEPARATORS = ";|,"
 def kind_of_labels(data: Rows) -> str:
     """Return the `problem_type` for the labels of training data.
 
-    Lists are several classes of a row. Numbers of which one is no integer are learned as numbers, and a line says so.
+    Lists are several classes of a row. Numbers are learned as numbers if one is not an integer, and a line says so.
     All other labels are classes.
 
     >>> kind_of_labels(Rows({"label": [["a", "b"], []]}, [("train.jsonl", 2)]))
@@ -26,7 +26,7 @@ def kind_of_labels(data: Rows) -> str:
     'single_label_classification'
 
     Raises:
-        ValueError: most labels are numbers, and one of these is no integer, but a label is not a number.
+        ValueError: most labels are numbers, not all of them integers, but a label is not a number.
     """
     labels = data.columns["label"]
     if any(isinstance(label, list) for label in labels):

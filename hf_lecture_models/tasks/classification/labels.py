@@ -40,7 +40,7 @@ def read_labels(data: Rows) -> list[str]:
             raise ValueError(f"{data.where(index)} has no label; {UNLABELLED}")
         if isinstance(label, list):
             raise ValueError(
-                f"{data.where(index)}: label is {label!r}, no class but a list; `problem_type` {MULTI_LABEL} learns "
+                f"{data.where(index)}: label is {label!r}, a list and not a class; `problem_type` {MULTI_LABEL} learns "
                 "several classes of a text"
             )
         if isinstance(label, str) and label.startswith("[") and label.endswith("]"):

@@ -39,17 +39,17 @@ def read_label_lists(data: Rows) -> list[list[str]]:
     """Return the names of each row's classes, as the data spell them, each once.
 
     Raises:
-        ValueError: a row has no label, or one that is no list of names; or the lists are 0 and 1 for each class.
+        ValueError: a row has no label, or one that is not a list of names; or the lists are 0 and 1 for each class.
     """
     labels = data.columns["label"]
     for index, own in enumerate(labels):
         if own is None:
             raise ValueError(f"{data.where(index)} has no label; [] means no class, {UNLABELLED}")
         if not isinstance(own, list):
-            raise ValueError(f"{data.where(index)}: label is {own!r}, no list of classes; {_FIX}")
+            raise ValueError(f"{data.where(index)}: label is {own!r}, not a list of classes; {_FIX}")
         for name in own:
             if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-                raise ValueError(f"{data.where(index)}: label is {own!r}, and {name!r} is no class; {_FIX}")
+                raise ValueError(f"{data.where(index)}: label is {own!r}, and {name!r} is not a class; {_FIX}")
     lengths, names = set(map(len, labels)), {str(name) for own in labels for name in own}
     if names <= {"0", "1"} and len(lengths) == 1 and any(len(set(own)) < len(own) for own in labels):
         raise ValueError(f"{data.where(0)}: label is {labels[0]!r}, a 0 or 1 for each class; name those with 1: {_FIX}")
@@ -84,7 +84,7 @@ def label_matrix(config: Any, data: Rows, label_names: Mapping[str, str]) -> lis
     """Return for each row 1.0 at the ids of its classes, and 0.0 at those of the model's other classes.
 
     Raises:
-        ValueError: as `read_label_lists`; or a class is none of the model's.
+        ValueError: as `read_label_lists`; or the model does not have a class.
     """
     ids, matrix = ids_by_name(config, label_names), []
     for index, own in enumerate(read_label_lists(data)):

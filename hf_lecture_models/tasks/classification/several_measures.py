@@ -30,7 +30,7 @@ def checked_thresholds(thresholds: Mapping[str, Any]) -> dict[str, float]:
     {'toxic': 0.25}
 
     Raises:
-        ValueError: one is no number from 0 to 1.
+        ValueError: one is not a number from 0 to 1.
     """
     for name, value in thresholds.items():
         if isinstance(value, bool) or not is_number(value) or not 0 <= float(value) <= 1:
@@ -118,11 +118,11 @@ def named_classes(row: np.ndarray, names: Sequence[str]) -> str:
 
 
 class ClassSets(NamedTuple):
-    """The classes that rows are said to have.
+    """The classes that are predicted for rows.
 
     Attributes:
-        chosen: (rows, classes), True where a row is said to have a class.
-        thresholds: (classes,), by which they were chosen; None: they were not chosen by probabilities.
+        chosen: (rows, classes), True where a class is predicted.
+        thresholds: (classes,), the thresholds used; None: the classes were not chosen by probabilities.
         best: (classes,), the thresholds with the best F1 on these rows.
     """
 
@@ -217,7 +217,7 @@ def sums_of_sets(sets: ClassSets, truths: Any) -> dict[str, Sums]:
 
 
 def only_set(sets: ClassSets, truths: Any, names: Sequence[str]) -> str:
-    """Return the only set of classes that rows are said to have, though they have others; else "".
+    """Return the only set of classes that is predicted, though rows have others; else "".
 
     >>> only_set(ClassSets(np.array([[True, False]] * 2)), [[1, 0], [0, 1]], ["a", "b"])
     'the class a'

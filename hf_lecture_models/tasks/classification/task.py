@@ -120,7 +120,7 @@ class ClassificationSettings(Settings, Benchmarked):
     problem_type: str | None = setting(
         None,
         "what labels are: names of classes, lists of such names, or numbers; null: by the training data, lists or "
-        "label_columns are several classes of a text, and numbers of which one is no integer are learned as numbers",
+        "label_columns are several classes of a text, and numbers that are not all integers are learned as numbers",
         choices=(SINGLE_LABEL, MULTI_LABEL, REGRESSION),
     )
     label_names: dict[str, str] = setting({}, "names of the classes, by what the data call them: {0: bad, 1: good}")
@@ -406,7 +406,7 @@ class TextClassification(Task[TextClassificationRecipe]):
         recipe: TextClassificationRecipe,
         beside: LearnedBaseline | None = None,
     ) -> "Evaluation":
-        """Encode data once for a run; each of its measurements finds the thresholds of several classes anew."""
+        """Encode data once for a run; each measurement chooses its own thresholds for several classes."""
         recipe = copy(recipe.for_model(model.config))
         recipe.finds_thresholds = recipe.problem_type == MULTI_LABEL and not recipe.thresholds
         return super().evaluation(model, processor, data, recipe, beside)

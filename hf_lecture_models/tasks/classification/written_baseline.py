@@ -26,7 +26,7 @@ class MostFrequentTarget(Baseline):
         return [facts["class"]] * len(encoded.labels) if "class" in facts else None
 
     def sums(self, model: Any, processor: Any, encoded: Any, answers: Any, settings: Any) -> dict[str, Sums]:
-        """Return the accuracy and the share of outputs that are no class."""
+        """Return the accuracy and the share of outputs that do not name a class."""
         none = sums.ratio([answer is None for answer in answers], [1] * len(answers))
         return {"accuracy": sums.accuracy(answers, encoded.labels), "no_class": none}
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What is printed after a run: the errors on the validation data, and the commands to type next."""
+"""The lines printed after a run: the errors on the validation data, and the commands to type next."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ ERRORS_FILE = "validation_errors.csv"
 
 
 def lines_afterwards(task: Task[Any], folder: str | os.PathLike[str], errors: Errors | None) -> list[str]:
-    """Return what a run prints below its closing line: errors on the validation data, and what to type next."""
+    """Return the lines printed after a run's last one: errors on the validation data, and commands to type next."""
     lines = [] if errors is None else report_errors(errors, "validation data")
     if errors is not None and errors.rows:
         lines.append(f"all of them: {_quoted(Path(folder) / ERRORS_FILE)}")

@@ -40,7 +40,7 @@ class Baseline(ABC):
     def learn(self, processor: Any, data: Any, settings: Any) -> dict[str, Any] | None:
         """Return the facts of labelled data that the answers follow from, as JSON has them, with their `name`.
 
-        None: there is no baseline for such data.
+        None: such data have no baseline.
         """
 
     @abstractmethod
@@ -77,7 +77,7 @@ class Comparison:
         """Return a line for each reason why the model may be useless.
 
         Args:
-            measures: the task's measures, of which the first one with a difference decides.
+            measures: the task's measures; the first one with a difference decides.
         """
         lines = [f"warning: all predictions are {self.only_answer}"] if self.only_answer else []
         measure = next((own for own in measures if own.key in self.differences), None)
@@ -209,7 +209,7 @@ class LearnedBaseline:
         self._last = measuring, model, answers
 
     def comparison(self) -> Comparison | None:
-        """Return the comparison of the model that was last measured; None if there is none, or no baseline."""
+        """Return the comparison of the model that was last measured; None without a model or a baseline."""
         return None if self._last is None else self._last[0].compare(*self._last[1:])
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
@@ -321,7 +321,7 @@ def evaluate_beside(
 
 
 def comparison_of(folder: str | os.PathLike[str], part: str) -> Comparison | None:
-    """Return the comparison in a model's folder on a part of its data; None if there is none.
+    """Return the comparison on a part of the data that a model's folder has, or None.
 
     Raises:
         ValueError: the file is damaged.

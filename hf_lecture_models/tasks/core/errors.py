@@ -28,10 +28,10 @@ class Errors:
 
     Attributes:
         rows: the wrong predictions as rows of a table. `gold` is the right answer, `predicted` the model's, and the
-            last columns say how wrong it is and where the row stands.
+            last columns say how wrong it is and where the row is.
         count: the number of all predictions, also the right ones.
         pairs: how often each right class was predicted as each class, also as itself, by both names; None: the answers
-            are no classes.
+            are not classes.
         by: how the rows are ordered, for answers that are not right or wrong, but near or far; "": the rows are those
             with a wrong answer.
     """

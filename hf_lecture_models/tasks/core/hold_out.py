@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a split of rows observes, and the training rows of a task that are held out for validation."""
+"""The rules for a split of rows, and the training rows of a task that are held out for validation."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def keys_of_rows(
     labels: Sequence[Collection[Hashable]] = (),
     to_train: Collection[int] = (),
 ) -> SplitKeys:
-    """Return what a split of rows observes: values that are equal, and documents, if the data name them.
+    """Return the rules for a split of rows: equal values, and documents if the data name them, stay on one side.
 
     Args:
         equal: by its name, what is the same in rows that stay on one side.
@@ -41,7 +41,7 @@ def keys_of_rows(
 def keys_of_classes(
     rows: Rows, equal: Mapping[str, Sequence[Any]], label_names: Mapping[str, str], to_train: Collection[int] = ()
 ) -> SplitKeys:
-    """Return what a split of rows with classes observes; a row may have a list of them."""
+    """Return the rules for a split of rows with classes; a row may have a list of them."""
     found = [label if isinstance(label, list | tuple) else [label] for label in rows.columns["label"]]
     labels = [tuple(sorted({label_names.get(str(one), str(one)) for one in own})) for own in found]
     return keys_of_rows(rows, equal, labels, "label", labels, to_train)

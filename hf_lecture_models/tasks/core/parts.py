@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The parts of a run's data: they are read, limited, and training rows are held out where there is nothing to measure
-on. What is wrong with the rows is said in one line each."""
+"""The parts of a run's data: read them, limit them, and hold training rows out if the recipe names no validation data.
+
+Warnings tell which rows are in two parts, and which classes have few rows."""
 
 import os
 from bisect import bisect
@@ -25,7 +26,7 @@ class Parts(NamedTuple):
     """The data of a run; None: the recipe names none.
 
     Attributes:
-        held_out: the training rows that became the validation data; None: there are none, or the recipe names others.
+        held_out: the training rows that became the validation data; None: nothing was held out.
     """
 
     train: Any

@@ -15,7 +15,7 @@ _OF_ONE_SEED = ("seed", "seeds", "output_dir")
 def saved_values(
     path: str | os.PathLike[str] | None, overrides: Mapping[str, Any], recipe_class: type[Recipe]
 ) -> dict[str, Any]:
-    """Return the values of the `recipe.yaml` in a run's output folder; {} where there is none.
+    """Return the values of the `recipe.yaml` in a run's output folder; {} without this file.
 
     A field that an older version did not have gets the value that this version used. Of several seeds' runs the values
     are those of the first one, without its seed and folder.
@@ -26,7 +26,7 @@ def saved_values(
 
     Raises:
         OSError: a recipe cannot be read.
-        ValueError: a recipe is no mapping.
+        ValueError: a recipe is not a mapping.
     """
     fields = recipe_class.__dataclass_fields__
     given = ({} if path is None else read_values(path)) | dict(overrides)

@@ -147,8 +147,8 @@ class Task(ABC, Generic[RecipeType]):
         recipe_class: the class of its recipes.
         settings_class: the class of its settings, from which that of its recipes inherits.
         line_form: the form of lines that `hf-lecture predict` reads; None: its models predict nothing for a line.
-        baseline: the trivial answers that stand beside each measure; None: there are none.
-        next_command: the command that uses a trained model, with {} for its folder; "": there is none.
+        baseline: the trivial answers that a model is compared with; None: the task has no baseline.
+        next_command: the command that uses a trained model, with {} for its folder; "": no command does.
     """
 
     name: ClassVar[str]
@@ -194,7 +194,7 @@ class Task(ABC, Generic[RecipeType]):
         )
 
     def split_keys(self, recipe: RecipeType, data: Rows) -> SplitKeys:
-        """Return what a split of rows observes: those that are equal, or of one document, stay on one side."""
+        """Return the rules for a split of rows: equal rows, and those of one document, stay on one side."""
         return keys_of_rows(data, {"row": joined_columns(data, list(data.columns))})
 
     @abstractmethod
@@ -227,7 +227,7 @@ class Task(ABC, Generic[RecipeType]):
     def measure(self, model: Any, processor: Any, encoded: Encoded, settings: Any) -> dict[str, Any]:
         """Measure a model on encoded data; return the measures, and the settings that they depend on.
 
-        A task defines this, or else `answers` and `measure_answers`, by which a baseline is measured too.
+        A task defines this, or else `answers` and `measure_answers`, which measure its baseline too.
         """
         answers = self.answers(model, processor, encoded, settings)
         return self.measure_answers(model, processor, encoded, answers, settings)

@@ -312,7 +312,7 @@ def fingerprint_images(rows: Rows | None) -> str:
 
 
 def image_checksums(rows: Rows) -> list[bytes]:
-    """Return a checksum of each image, by which equal ones are found."""
+    """Return a checksum of each image, the same for equal images."""
     return [hashlib.sha256(content).digest() for content in _contents(rows)]
 
 

@@ -21,7 +21,7 @@ class NoAnswer(Baseline):
     def answers(
         self, facts: Mapping[str, Any], model: Any, processor: Any, encoded: Any, settings: Any
     ) -> list[dict[str, Any]] | None:
-        """Return empty texts, with a score that is not above the threshold: an empty text is no answer anyway."""
+        """Return empty texts, with a score that is not above the threshold: an empty text means no answer anyway."""
         return [{"text": "", "no_answer_score": 0.0}] * len(encoded.labels)
 
     def sums(self, model: Any, processor: Any, encoded: Any, answers: Any, settings: Any) -> dict[str, Sums]:

@@ -304,7 +304,7 @@ class QuestionAnswering(Task[QuestionAnsweringRecipe]):
         ]
 
     def errors(self, model: Any, processor: Any, data: Rows, settings: QuestionSettings) -> Errors:
-        """Return the questions whose answer is no exact match, with their texts and all right answers."""
+        """Return the questions whose answer is not an exact match, with their texts and all right answers."""
         found = self.predict(model, processor, self.encode(model, processor, data, settings), settings)
         rows = []
         for row, (text, one) in enumerate(zip(data.columns["context"], found, strict=True)):

@@ -49,13 +49,13 @@ def scheme_of_rows(data: Rows, label_names: Mapping[str, str]) -> str:
 
 
 def check_entity_tags(data: Rows, label_names: Mapping[str, str]) -> None:
-    """Raise a ValueError that names the first tag which is no part of an entity, or has a letter of another form."""
+    """Raise a ValueError that names the first tag that is not part of an entity, or has a letter of another form."""
     seen: set[str] = set()
     for where, name in _first_places(data, label_names):
         fix = f"`scheme` {PLAIN} is for other tags, `label_names.{name}` renames one"
         if not is_entity_tag(name):
             raise ValueError(
-                f"{where}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; {fix}"
+                f"{where}: tag {name!r} is not part of an entity, which are O, B-X, I-X, E-X and S-X; {fix}"
             )
         if not _forms({*seen, name}):
             other = next(one for one in sorted(seen) if not _forms({one, name}))

@@ -417,7 +417,7 @@ def _refuse_other_tags(names: Sequence[str], source: str) -> None:
     for name in names:
         if not is_entity_tag(name):
             raise ValueError(
-                f"{source}: tag {name!r} is no part of an entity, which are O, B-X, I-X, E-X and S-X; "
+                f"{source}: tag {name!r} is not part of an entity, which are O, B-X, I-X, E-X and S-X; "
                 f"`scheme` {PLAIN} is for other tags, `label_names.{name}` renames one"
             )
 

@@ -98,7 +98,7 @@ class TestSeveralLabelsTask(TaskTests):
         ({"thresholds": {"film": 2}}, "thresholds.film must be a number from 0 to 1, not 2"),
         ({"thresholds": {"film": "much"}}, "thresholds.film must be a number from 0 to 1, not 'much'"),
         ({"class_weights": "even"}, "class_weights must be balanced, or a number for each class"),
-        ({"problem_type": "single_label_classification"}, r"row 1: label is \['film'\], no class but a list"),
+        ({"problem_type": "single_label_classification"}, r"row 1: label is \['film'\], a list and not a class"),
         ({"problem_type": "regression"}, r"row 1: label is \['film'\], no number"),
         ({"label_columns": ["a", "b"]}, "train_rows has no column 'a', only text, label"),
         ({"thresholds": {"a": 0.1}, "train_rows": SENTENCES}, "thresholds are not for single_label_classification"),
@@ -332,10 +332,10 @@ def test_names_and_ids(capsys: pytest.CaptureFixture[str]) -> None:
     ("labels", "message"),
     [
         ([["a"], None], r"row 2 has no label; \[\] means no class, rows without labels are for the verb predict"),
-        ([["a"], "b"], r"row 2: label is 'b', no list of classes; a list such as \[\"a\", \"b\"\] names several"),
-        ([["a"], ["b", ""]], r"row 2: label is \['b', ''\], and '' is no class"),
-        ([["a"], [0.5]], r"row 2: label is \[0.5\], and 0.5 is no class"),
-        ([["a"], [True]], r"row 2: label is \[True\], and True is no class"),
+        ([["a"], "b"], r"row 2: label is 'b', not a list of classes; a list such as \[\"a\", \"b\"\] names several"),
+        ([["a"], ["b", ""]], r"row 2: label is \['b', ''\], and '' is not a class"),
+        ([["a"], [0.5]], r"row 2: label is \[0.5\], and 0.5 is not a class"),
+        ([["a"], [True]], r"row 2: label is \[True\], and True is not a class"),
         ([[0, 1, 0], [0, 0, 1]], r"row 1: label is \[0, 1, 0\], a 0 or 1 for each class; name those with 1"),
     ],
 )

@@ -111,7 +111,7 @@ def test_the_scheme_follows_from_the_tags(tags: str, scheme: str) -> None:
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        (("O B-PER", "O PER"), r"train.jsonl, row 2, word 2: tag 'PER' is no part of an entity, .*`label_names.PER`"),
+        (("O B-PER", "O PER"), r"train.jsonl, row 2, word 2: tag 'PER' is not part of an entity, .*`label_names.PER`"),
         (("O U-PER", "O B-PER S-LOC"), r"train.jsonl, row 2, word 3: tag 'S-LOC' does not go with 'U-PER' above"),
         (("O U-PER", "O S-LOC"), r"train.jsonl, row 2, word 2: tag 'S-LOC' does not go with 'U-PER' above"),
         (("O B-PER L-PER", "E-LOC O"), r"row 2, word 1: tag 'E-LOC' does not go with 'L-PER' above"),

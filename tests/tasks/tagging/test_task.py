@@ -276,10 +276,10 @@ def test_rows_that_are_no_sentences(row: dict[str, Any], message: str) -> None:
 def test_tags_that_are_all_one_or_no_entities() -> None:
     with pytest.raises(ValueError, match=r"train_rows: all tags are 'O'; there is nothing to learn"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "O"]}]), recipe())
-    with pytest.raises(ValueError, match=r"tag 'NOUN' is no part of an entity, .*; `scheme` plain is for other tags"):
+    with pytest.raises(ValueError, match=r"tag 'NOUN' is not part of an entity, .*; `scheme` plain is for other tags"):
         tag_names(read([{"tokens": ["a", "b"], "tags": ["O", "NOUN"]}]), recipe())
     model = small_bert(id2label={index: f"LABEL_{index}" for index in range(5)}, label2id={})
-    with pytest.raises(ValueError, match="the model: tag 'LABEL_0' is no part of an entity"):
+    with pytest.raises(ValueError, match="the model: tag 'LABEL_0' is not part of an entity"):
         TASK.evaluate(model, small_tokenizer(), read(ROWS), recipe())
 
 
