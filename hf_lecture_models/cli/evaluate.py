@@ -87,8 +87,8 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
         )
     if any("predicted" not in own for own in measured["classes"].values()):
         raise ValueError(
-            "--output draws a confusion matrix of one class a text, and these texts may have several: --output errors.csv writes "
-            "the wrong ones"
+            "--output draws a confusion matrix of one class a text, and these texts may have several: --output "
+            "errors.csv writes the wrong ones"
         )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
