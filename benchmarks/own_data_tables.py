@@ -35,7 +35,8 @@ def scores(kept_back: bool, measure: str = "accuracy", script: str = "finetune_t
     lines = []
     for one in found.values():
         ours = one["programs"][OURS]
-        values = [f"{100 * ours[measure]:.1f} ± {100 * ours['standard_error']:.1f}"]
+        error = f" ± {100 * ours['standard_error']:.1f}" if "standard_error" in ours else ""
+        values = [f"{100 * ours[measure]:.1f}{error}"]
         values += [f"{100 * one['programs'][name][measure]:.1f}" for name in names if name != OURS]
         rows = f"{one['rows']['train']:,}"
         lines.append([one["title"], rows, str(one["classes"]), f"{100 * one['trivial'][measure]:.1f}", *values])

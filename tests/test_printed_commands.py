@@ -383,6 +383,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "rows/train.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts[:8]),
         "reviews.csv": reviews,
         "more.csv": reviews,
+        "mine.csv": reviews,
+        "comments.csv": "text,toxic,insult,threat\n"
+        + "".join(f"{text},{number % 2},{number % 3 // 2},{number % 5 // 4}\n" for number, text in enumerate(texts)),
+        "comments.jsonl": "".join(
+            json.dumps({"text": text, "label": ["toxic", "insult"][: number % 3]}) + "\n"
+            for number, text in enumerate(texts)
+        ),
         "T.tsv": tsv,
         "V.tsv": tsv,
         **{f"data/wikitext-2/{part}.txt": articles for part in ("train", "valid", "test")},
