@@ -330,7 +330,7 @@ Report = Annotated[
     Option(
         "--output",
         "-o",
-        help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the surest first; or draw the "
+        help="Write the wrong predictions into this table (.csv, .tsv, .jsonl), the most confident first; or draw the "
         "confusion matrix of a classifier (.svg, .pdf, .png).",
         callback=_refuse_other_reports,
     ),

@@ -87,8 +87,8 @@ def _draw(measured: Mapping[str, Any], output: Path, data: str, caption: str) ->
         )
     if any("predicted" not in own for own in measured["classes"].values()):
         raise ValueError(
-            "--output draws a confusion matrix of one class a text, and here are several: --output errors.csv writes "
-            "the wrong ones"
+            "--output draws a confusion matrix of one class a text, and these texts may have several: --output "
+            "errors.csv writes the wrong ones"
         )
     save_confusion_matrix(measured["classes"], output, f"{measured['task']}: {data}", caption)
 
@@ -98,7 +98,7 @@ def _write_errors(task: Task[Any], model: Any, processor: Any, data: Any, recipe
     errors = task.errors(model, processor, data, recipe)
     assert errors is not None, "_task has refused such tasks"
     write_errors(errors, output)
-    kind = f"the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the surest first"
+    kind = f"the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the most confident first"
     print(f"{output}: {len(errors.rows):,} {kind}", file=sys.stderr)
 
 
@@ -107,7 +107,7 @@ def _is_table(output: Path | None) -> TypeGuard[Path]:
 
 
 def _print(measured: dict[str, Any], beside: Comparison | None, json: bool) -> None:
-    """Print each measure on a line, with the baseline's, and below them the measures of each class as a table."""
+    """Print each measure on a line beside the baseline's, then a table of the measures of each class."""
     if json:
         print_json(measured if beside is None else measured | {"baseline": beside.as_facts()})
         return

@@ -161,7 +161,7 @@ def test_several_classes_of_a_text(run: Any, tmp_path: Path) -> None:
     assert negative.split() == ["negative", "1.0000", "1.0000", "1.0000", str(len(ROWS)), "0.0000"]
     status, _, err = run(*words, "--output", tmp_path / "confusion.svg")
     assert status == 1
-    assert "draws a confusion matrix of one class a text, and here are several" in err
+    assert "draws a confusion matrix of one class a text, and these texts may have several" in err
 
 
 def test_texts_that_are_too_long_are_cut_on_demand(run: Any, classifier: Path, sst2: Path) -> None:
@@ -231,7 +231,7 @@ def test_wrong_predictions_are_written_surest_first(run: Any, classifier: Path, 
     status, out, err = run("evaluate", classifier, "sst2", sst2, "--json", "--output", tmp_path / "errors.jsonl")
     assert status == 0
     rows = [json.loads(line) for line in (tmp_path / "errors.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert f"{tmp_path}/errors.jsonl: {len(rows)} wrong of {len(ROWS)}, the surest first\n" in err
+    assert f"{tmp_path}/errors.jsonl: {len(rows)} wrong of {len(ROWS)}, the most confident first\n" in err
     assert 1 - len(rows) / len(ROWS) == pytest.approx(json.loads(out)["accuracy"])
     assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
     for row in rows:

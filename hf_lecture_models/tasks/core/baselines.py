@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The trivial baseline of a task beside each of its measures, with an interval of the difference.
+"""Compare each measure of a task with that of a trivial baseline, with an interval of the difference.
 
 A baseline gives an answer to each row as a model does, but from a few facts of the training data: always the most
 frequent class, each word's most frequent tag, the mean. Its answers are measured by the same code as the model's.
@@ -31,7 +31,7 @@ _MOST_GROUPS = 10_000
 
 
 class Baseline(ABC):
-    """The answers to a task's rows that need no model.
+    """A trivial baseline: answers to a task's rows that need no model.
 
     `encoded` is an `Encoded`, and answers have the form of the task's own `Task.answers`.
     """
@@ -58,7 +58,7 @@ class Baseline(ABC):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model beside a baseline, on the same rows.
+    """The comparison of a model with a baseline on the same rows.
 
     Attributes:
         name: the name of the baseline, such as "most frequent class".
@@ -178,7 +178,7 @@ def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
 
 @dataclass
 class LearnedBaseline:
-    """A baseline with its facts, and the model that was last measured beside it.
+    """A baseline with its facts, and the model that was last compared with it.
 
     Attributes:
         baseline: the baseline of the task.
@@ -220,7 +220,7 @@ class LearnedBaseline:
 
 
 class Measuring:
-    """The measuring of models on encoded data, beside a baseline.
+    """Measures models on encoded data, and compares them with a baseline.
 
     Attributes:
         baseline: the name and the measures of the baseline; None without one.

@@ -40,7 +40,7 @@ class NoAnswer(Baseline):
         return found
 
     def only_answer(self, model: Any, encoded: Any, answers: Any) -> str:
-        """Return that no question is answered, though there are answers."""
+        """Return the message that no question is answered, though some have answers; else ""."""
         if any(own["text"] for own in answers) or not any(own["text"] for own in encoded.labels):
             return ""
         return "no answer"

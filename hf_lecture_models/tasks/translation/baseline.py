@@ -13,7 +13,7 @@ from hf_lecture_models.tasks.translation.bleu import is_bleu_defined, sentence_s
 
 
 class CopyOfSource(Baseline):
-    """The source itself in the place of its translation; nothing is learned."""
+    """A copy of the source as its translation; nothing is learned."""
 
     def learn(self, processor: Any, data: Rows, settings: Any) -> dict[str, Any]:
         """Return the name alone."""

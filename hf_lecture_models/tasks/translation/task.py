@@ -122,7 +122,7 @@ class TranslationRecipe(TranslationSettings, TaskRecipe, PairsRecipe):
         self.keep_checkpoints = max(self.keep_checkpoints, self.average_checkpoints)
 
     def usual_epochs(self) -> float | None:
-        """Return 6 epochs for the pairs of the package, which say little after them; else as any task."""
+        """Return 6 epochs for the pairs of the package, after which a model learns little; else as any task."""
         own = self.dataset_name or self.train_files or self.train_rows
         return super().usual_epochs() if own else _EPOCHS_OF_GRAMMAR
 
