@@ -36,7 +36,7 @@ from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import no_log
-from hf_lecture_models.io.system import free_bytes
+from hf_lecture_models.io.system import free_bytes, shell_quoted
 from hf_lecture_models.tasks.choice.rows import FORMS
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.registry import TASKS
@@ -82,9 +82,10 @@ def run(
     found = look_at(task, command, split_files(files, validation, test), fields)
     print("\n".join(report_lines(task, found)))
     write_file(output, recipe_text(task, command, found, output))
-    print(f"written: {output}\nnext:    hf-lecture train {output}")
+    print(f"written: {output}")
     if found.problems:
         raise ValueError(f"{output} is written, but training refuses these data; fix what is listed above first")
+    print(f"next:    hf-lecture train {shell_quoted(str(output))}")
 
 
 def find_task(name: str) -> tuple[Task[Any], str]:
@@ -206,6 +207,21 @@ def form_of(names: Sequence[str]) -> str:
     return next((form for form in ("copa", "swag") if set(FORMS[form].columns) <= set(names)), "")
 
 
+def unread_columns(names: Sequence[str], read: set[str]) -> list[str]:
+    """Return the columns of a file that are not read; in CoNLL files, `tokens` and `tags` are further names of columns.
+
+    >>> unread_columns(["id", "text"], {"text"}), unread_columns(["tokens", "tags", "1", "2", "3"], {"tokens", "tags"})
+    (['id'], ['2'])
+    """
+    numbers = [str(number) for number in range(1, len(names) - 1)]
+    if numbers and list(names) == ["tokens", "tags", *numbers]:
+        other = {"tokens": numbers[0], "tags": numbers[-1]}
+    else:
+        other = {"tokens": "form"} if list(names[:3]) == ["tokens", "id", "form"] else {}
+    seen = read | {other[name] for name in read & other.keys()}
+    return [name for name in names if name not in seen and name not in other]
+
+
 def find_columns(task: Task[Any], recipe: Any, files: Mapping[str, Sequence[str]]) -> Findings:
     """Return which columns of the first file are the task's, and a recipe that names them.
 
@@ -238,7 +254,7 @@ def find_columns(task: Task[Any], recipe: Any, files: Mapping[str, Sequence[str]
     if renamed:
         found.recipe = replace(found.recipe, columns={**recipe.columns, **renamed})
     read = {*columns.values(), *found.label_columns}
-    found.columns, found.unread = columns, [name for name in file.names if name not in read]
+    found.columns, found.unread = columns, unread_columns(file.names, read)
     return found
 
 

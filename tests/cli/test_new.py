@@ -190,11 +190,22 @@ def test_the_scripts_own_recipe_of_an_ngram(place: Path) -> None:
     assert "minutes:" not in Path("fit_ngram.yaml").read_text(encoding="utf-8")
 
 
+def test_the_next_command_runs_as_printed_and_columns_of_words_and_tags_are_read(place: Path) -> None:
+    _write("token_classification", "my names.conll")
+    said = told(new("token_classification", "my names.conll", "-o", "my recipe.yaml"))
+    assert said.endswith("next: hf-lecture train 'my recipe.yaml'")
+    assert "not read" not in said
+    _write("token_classification", "a.conllu")
+    said = told(new("token_classification", "a.conllu", "-o", "u.yaml"))
+    assert "not read id, lemma, xpos" in said
+
+
 def test_rows_without_a_label_are_named_and_nothing_hides_them(place: Path) -> None:
     write_table("a.tsv", [*REVIEWS, ("a film", ""), ("a play", " ")], ("text", "label"))
     said = told(new("text_classification", "a.tsv", "-o", "r.yaml", status=1))
     problem = "train data: 2 rows have no label: row 41; row 42; take them out, or put them into a file of their own"
     assert f"To mend before training: - {problem}" in said
+    assert "next:" not in said, "training would refuse"
     assert "hf-lecture new: r.yaml is written, but training refuses these data" in said
     assert "classes 2: good 20, bad 20" in said
     with pytest.raises(ValueError, match=r"row 41 has no label"):
