@@ -40,9 +40,9 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def has_improved(self, metric: str) -> bool:
-        """Return whether the last evaluation gave the best value of `metric`."""
+        """Return whether the last evaluation gave a better value of `metric` than all before it."""
         values = [row[name] for row in self.history if (name := f"validation_{metric}") in row]
-        return bool(values) and values[-1] == self.best_metric
+        return bool(values) and values[-1] == self.best_metric and values[-1] not in values[:-1]
 
     @property
     def items_per_second(self) -> float:

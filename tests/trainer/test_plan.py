@@ -86,6 +86,8 @@ def test_it_stops_at_its_longest_length_and_says_whether_it_still_improved(tmp_p
     result, _ = run(tmp_path, values=[3, 2])
     assert (result.step, result.stopped, measured_steps(result)) == (24, "", [12, 24])
     assert result.ending == "all 4 epochs, still improving: --epochs names more"
+    equal, _ = run(tmp_path / "equal", values=[3, 3])
+    assert equal.ending == "all 4 epochs", "the best value again is no better one"
 
 
 def test_the_minutes_end_it_measured_saved_and_finished(tmp_path, minute_per_step):
