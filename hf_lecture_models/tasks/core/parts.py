@@ -144,7 +144,8 @@ def _to_measure(parts: Parts) -> list[tuple[str, Any]]:
 
 
 def _warn_of_small_classes(keys: SplitKeys) -> None:
-    counts = Counter(label for labels in keys.labels for label in {*labels})
+    # A row without a label has no class; training refuses it.
+    counts = Counter(label for labels in keys.labels for label in {*labels} if label is not None and str(label).strip())
     few = sorted((number, str(label)) for label, number in counts.items() if number < _FEW_ROWS)
     if few:
         shown = ", ".join(f"{label} {number}" for number, label in few[:_LISTED]) + (", ..." if few[_LISTED:] else "")

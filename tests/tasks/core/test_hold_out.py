@@ -276,6 +276,9 @@ def test_one_line_each_warns_of_shared_texts_and_of_small_classes(capsys: pytest
         "warning: 52 of 52 test rows have a text that is also in the training data, mine.csv, row 1 the first: "
         "measures on them are too good",
     ]
+    write_csv("unlabelled.csv", [*TEXTS, "a film", "a play"], [*LABELS, "", "rare"])
+    read_parts(TASK, recipe(train_files=["unlabelled.csv"], validation_share=0))
+    assert "warning: 1 of 3 classes have" in capsys.readouterr().err, "a row without a label is of no class"
     # Lines of running text are compared only where they are sentences.
     lines = ["= a heading =", "the cat sat on the mat and the dog ran"]
     read_parts(CausalLM(), CausalLMRecipe(train_texts=lines, validation_texts=[*lines, "a new line"]))
