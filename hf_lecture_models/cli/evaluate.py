@@ -98,7 +98,7 @@ def _write_errors(task: Task[Any], model: Any, processor: Any, data: Any, recipe
     errors = task.errors(model, processor, data, recipe)
     assert errors is not None, "_task has refused such tasks"
     write_errors(errors, output)
-    kind = f"the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the most confident first"
+    kind = f"rows, the {errors.by} first" if errors.by else f"wrong of {errors.count:,}, the most confident first"
     print(f"{output}: {len(errors.rows):,} {kind}", file=sys.stderr)
 
 

@@ -4,14 +4,17 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import datasets
 import pytest
 from transformers import AutoModelForSequenceClassification, pipeline
 
+from hf_lecture_models.cli import evaluate
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.loading import load_model
+from hf_lecture_models.tasks.classification.errors import number_errors
 from hf_lecture_models.tasks.classification.task import TextClassification
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.registry import TASK_OF_BENCHMARK
@@ -225,6 +228,13 @@ def test_the_confusion_matrix_is_drawn(run: Any, classifier: Path, sst2: Path, t
         assert own["recall"] == pytest.approx(own["predicted"][name] / max(1, own["examples"]))
     _, table, _ = run("evaluate", classifier, "sst2", sst2)
     assert [line.split()[0] for line in table.splitlines()[-len(classes) :]] == list(classes)
+
+
+def test_the_line_on_a_table_of_numbers_counts_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    errors = number_errors({"text": ["a", "b"]}, [1.0, 4.0], [1.5, 2.0])
+    table, task = tmp_path / "errors.csv", SimpleNamespace(errors=lambda *_: errors)
+    evaluate._write_errors(cast(Any, task), None, None, None, cast(Any, None), table)
+    assert capsys.readouterr().err == f"{table}: 2 rows, the largest errors first\n"
 
 
 def test_wrong_predictions_are_written_surest_first(run: Any, classifier: Path, sst2: Path, tmp_path: Path) -> None:
