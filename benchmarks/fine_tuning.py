@@ -111,6 +111,7 @@ COLUMNS = {
         TokenClassification(),
         TAGS,
         {
+            "scheme": "plain",
             "columns": {"tags": "upos"},
             "train_files": ["ud_english_ewt/en_ewt-ud-train.conllu.gz"],
             "test_files": ["ud_english_ewt/en_ewt-ud-test.conllu.gz"],

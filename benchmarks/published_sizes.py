@@ -19,7 +19,7 @@ LIMITS = {
     "lecture_bag_of_words": (15, 1_680),
     "lecture_bert": (37, 3_780),
     "lecture_efficient_transformer": (35, 4_140),
-    "lecture_elmo": (38, 4_080),
+    "lecture_elmo": (39, 4_260),
     "lecture_feed_forward": (20, 2_290),
     "lecture_gpt1": (29, 3_100),
     "lecture_graves": (17, 2_040),

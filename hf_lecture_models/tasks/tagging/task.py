@@ -140,7 +140,8 @@ class TokenClassificationRecipe(TaggingSettings, HeadRecipe, BenchmarkRecipe):
     )
 
     def __post_init__(self) -> None:
-        if not self.from_pretrained:
+        # Values of other types are refused by name below.
+        if not self.from_pretrained and isinstance(self.model, dict) and isinstance(self.tokenizer, dict):
             self._match_tokenizer_and_model()
         super().__post_init__()
 

@@ -202,7 +202,7 @@ def test_a_model_without_a_head_gets_one(tmp_path: Path, capsys: pytest.CaptureF
         ([0, 0.5], {}, r"data.tsv, row 2: label is 0.5, no class; problem_type regression in a recipe learns numbers"),
         ([0.0, 1.0, 0.5], {}, r"data.tsv, row 3: label is 0.5, no class"),
         ([0.0, 1.0], {}, r"data.tsv, row 1: label is 0.0, no class"),
-        ([0.0, [1]], {}, r"data.tsv, row 2: label is \[1\], no class"),
+        ([0.0, [1]], {}, r"data.tsv, row 2: label is \[1\], a list and not a class"),
         ([1, 1], {}, r"data.tsv: all labels are '1'"),
         (
             ["0", "0.5"],
