@@ -109,11 +109,9 @@ def draw_rows(number: int, length: int, keys: SplitKeys | None = None) -> list[i
     """
     keys = keys or SplitKeys()
     generator = random.Random(SPLIT_SEED)
-    groups = [
-        group
-        for group in rows_together(length, keys.together.values())
-        if not any(row in keys.to_train for row in group)
-    ]
+    groups = rows_together(length, keys.together.values())
+    if keys.to_train:
+        groups = [group for group in groups if not any(row in keys.to_train for row in group)]
     # `random()` alone is the same for a seed in every version of Python; `shuffle` need not be.
     places = [generator.random() for _ in groups]
     groups = [groups[place] for place in sorted(range(len(groups)), key=places.__getitem__)]
@@ -141,22 +139,30 @@ class _Draw:
         missing = quotas.copy()
         missing.subtract(Counter(strata[row] for row in self.chosen))
         for group in groups:
+            if len(self.chosen) >= self.number:
+                return
             if group[0] in self.chosen:
                 continue
-            rows = Counter(strata[row] for row in group)
+            rows = _counts([strata[row] for row in group])
             is_nearer = sum(own * (2 * missing[stratum] - own) for stratum, own in rows.items()) > 0
             is_nearer &= 2 * (self.number - len(self.chosen)) > len(group)
             if is_nearer and self.keeps_labels(group):
                 self.chosen.update(group)
-                missing.subtract(rows)
-                self.left.subtract(self._labels_of(group))
+                for counter, counts in ((missing, rows), (self.left, self._labels_of(group))):
+                    for value, count in counts.items():
+                        counter[value] -= count
 
     def keeps_labels(self, group: Sequence[int]) -> bool:
         """Return whether each label of the group is still on another row to train on."""
         return all(self.left[label] > rows for label, rows in self._labels_of(group).items())
 
-    def _labels_of(self, group: Sequence[int]) -> Counter[Hashable]:
-        return Counter(label for row in group for label in {*self.labels[row]}) if self.labels else Counter()
+    def _labels_of(self, group: Sequence[int]) -> Mapping[Hashable, int]:
+        return _counts([label for row in group for label in {*self.labels[row]}]) if self.labels else {}
+
+
+def _counts(values: Sequence[Hashable]) -> Mapping[Hashable, int]:
+    """Return how often each value occurs, at once for the single value that most groups have."""
+    return {values[0]: 1} if len(values) == 1 else Counter(values)
 
 
 def rows_together(length: int, rules: Iterable[Sequence[Hashable]]) -> list[list[int]]:

@@ -30,6 +30,14 @@ _TO_SMALL = 32
 _FEATURES = 4
 
 
+class _SmallVectors(nn.Embedding):
+    """Vectors that start small: the one of a feature that training lacks should say little."""
+
+    def draw_weights(self) -> None:
+        """Draw the vectors."""
+        init.normal_(self.weight, std=0.1)  # type: ignore[arg-type]
+
+
 class HashedWords(nn.Module):
     """The vector of each word, given as a row of `ElmoTokenizer`'s character ids.
 
@@ -43,14 +51,8 @@ class HashedWords(nn.Module):
 
     def __init__(self, rows: int, size: int):
         super().__init__()
-        self.tables = nn.ModuleList(nn.Embedding(rows, size) for _ in range(_FEATURES))
+        self.tables = nn.ModuleList(_SmallVectors(rows, size) for _ in range(_FEATURES))
         self.rows, self.output_size = rows, _FEATURES * size
-
-    @torch.no_grad()
-    def draw_weights(self) -> None:
-        """Draw small vectors: the one of a feature that training lacks should say little."""
-        for table in self.tables:
-            init.normal_(table.weight, std=0.1)  # type: ignore[arg-type]
 
     def forward(self, ids: Tensor) -> Tensor:
         """(batch, seq, characters) ids to (batch, seq, 4 * size)."""

@@ -124,7 +124,7 @@ class WordTokenizer(LectureTokenizer):
         if vocab_size is not None and vocab_size <= len(special):
             raise ValueError(f"vocab_size {vocab_size} leaves no room for words beside {len(special)} special tokens")
         kwargs |= {"lower_case": lower_case, "split_punctuation": split_punctuation}
-        counts = _count_words(texts, progress, _plain_backend({}, None, lower_case, split_punctuation))
+        counts = _count_words(texts, progress, _plain_backend({}, unk_token, lower_case, split_punctuation))
         words, letters, others = _most_frequent(counts, min_count, special), None, len(special)
         if not words:
             reason = f"every word is special or occurs less than {min_count} times" if counts else "they are empty"
@@ -349,9 +349,15 @@ def _plain_backend(
 
 
 def _piece_splitter(backend: Tokenizer) -> Callable[[str], list[str]]:
-    """Return the function that splits a word between white space into words of the vocabulary."""
-    split, normalizer = splitter(backend.pre_tokenizer), backend.normalizer
-    return split if normalizer is None else lambda word: split(normalizer.normalize_str(word))
+    """Return the function that splits a word between white space into words of the vocabulary; `<unk>` stays whole."""
+    split, normalizer, unknown = splitter(backend.pre_tokenizer), backend.normalizer, backend.model.unk_token
+
+    def pieces(word: str) -> list[str]:
+        if word == unknown:
+            return [word]
+        return split(word if normalizer is None else normalizer.normalize_str(word))
+
+    return pieces
 
 
 def _unknown_tokens(unk_token: str | None, unknown_words: str) -> list[str]:

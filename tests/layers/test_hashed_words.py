@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hf_lecture_models import ElmoTokenizer
+from hf_lecture_models import ElmoConfig, ElmoForTokenClassification, ElmoTokenizer
 from hf_lecture_models.layers.hashed_words import HashedWords, feature_hashes
 
 PRIME, BASE, FACTOR = 2147483647, 69069, 1103515245
@@ -59,3 +59,10 @@ def test_each_feature_has_its_own_table() -> None:
     for number, table in enumerate(layer.tables):
         torch.nn.init.constant_(table.weight, number)
     assert layer(ids_of("a cat")[None])[0, 1].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_the_vectors_of_a_new_model_are_small() -> None:
+    config = ElmoConfig(num_hidden_layers=0, hash_rows=500, char_filters=[[2, 8]], word_vector_size=8)
+    for name, parameter in ElmoForTokenClassification(config).named_parameters():
+        if ".tables." in name:
+            assert float(parameter.detach().std()) == pytest.approx(0.1, rel=0.1)

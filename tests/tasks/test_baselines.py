@@ -133,6 +133,10 @@ def test_more_rows_than_are_drawn() -> None:
 def test_measures_that_are_not_finite_have_no_interval() -> None:
     own, other = sums.exp_ratio([1.0, 2.0], [1, 1]), sums.exp_ratio([np.inf, 2.0], [1, 1])
     assert compare({"perplexity": own}, {"perplexity": other}) == {}
+    # Finite for all rows, infinite where the largest one is drawn twice.
+    large, one = sums.exp_ratio([6800.0] * 9 + [8500.0], [10] * 10), sums.exp_ratio([1.0] * 10, [10] * 10)
+    assert np.isfinite(large.measure())
+    assert compare({"perplexity": large}, {"perplexity": one}) == {}
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,16 @@ def test_each_option_of_running_text_alone():
     assert split.tokenize("The.cat the") == ["The", ".", "cat", "<unk>"]
 
 
+@pytest.mark.parametrize("lower_case", [False, True])
+def test_a_literal_unknown_word_is_not_split_at_its_brackets(lower_case):
+    options = {"lower_case": lower_case, "split_punctuation": True}
+    tokenizer = WordTokenizer.train(["a <unk> < b ."], progress=False, **options)
+    assert {">", "unk"}.isdisjoint(tokenizer.get_vocab())
+    text = "a <unk> b."
+    ids = tokenizer(text, add_special_tokens=False).input_ids
+    assert tokenizer.encode_words(text.split())[0].tolist() == ids
+
+
 @pytest.mark.parametrize("policy", ["classes", "spelled"])
 def test_running_text_has_one_unknown_word(policy):
     with pytest.raises(ValueError, match="set lower_case and split_punctuation to false"):

@@ -101,10 +101,9 @@ def best_sets(scores: Tensor, thresholds: np.ndarray, names: Sequence[str]) -> l
         thresholds: (classes,).
         names: the class names.
     """
-    chosen = chosen_classes(scores, thresholds)
+    least = dict(zip(names, thresholds.tolist(), strict=True))
     return [
-        [one for one in best_classes(own, names, len(names)) if row[names.index(one["label"])]]
-        for own, row in zip(scores, chosen, strict=True)
+        [one for one in best_classes(own, names, len(names)) if one["score"] >= least[one["label"]]] for own in scores
     ]
 
 

@@ -130,7 +130,7 @@ def shown_difference(found: Mapping[str, float]) -> str:
 def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, dict[str, float]]:
     """Return the difference of each measure, with the ends of its 95 % interval by a paired bootstrap over rows.
 
-    Measures that are not finite are left out; a single row has no interval.
+    Measures that are not finite are left out, also for some drawn rows; a single row has no interval.
 
     Args:
         ours, theirs: the measures of two systems as sums over the same rows.
@@ -140,10 +140,12 @@ def compare(ours: Mapping[str, Sums], theirs: Mapping[str, Sums]) -> dict[str, d
         return {}
     parts = [side[key] for key in keys for side in (ours, theirs)]
     ends = np.cumsum([part.rows.shape[1] for part in parts])[:-1]
-    drawn = np.split(resampled_sums(np.concatenate([part.rows for part in parts], axis=1)), ends, axis=1)
+    drawn = np.split(resampled_sums(np.concatenate([_in_groups(part.rows) for part in parts], axis=1)), ends, axis=1)
     values = [part.value(sums) for part, sums in zip(parts, drawn, strict=True)]
     found = {}
     for key, own, other in zip(keys, values[::2], values[1::2], strict=True):
+        if np.isinf([own, other]).any():
+            continue
         low, high = np.nanpercentile(own - other, [2.5, 97.5]).tolist()
         found[key] = {"difference": ours[key].measure() - theirs[key].measure(), "low": low, "high": high}
     return found
@@ -163,9 +165,7 @@ def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
     Returns:
         (resamples, numbers)
     """
-    together = -(-len(rows) // _MOST_GROUPS)
-    if together > 1:
-        rows = np.add.reduceat(rows, np.arange(0, len(rows), together), axis=0)
+    rows = _in_groups(rows)
     random, count = np.random.default_rng(0), len(rows)
     sums = []
     for start in range(0, resamples, _DRAWN_TOGETHER):
@@ -174,6 +174,16 @@ def resampled_sums(rows: np.ndarray, resamples: int = RESAMPLES) -> np.ndarray:
         times = np.bincount(drawn.ravel(), minlength=number * count).reshape(number, count)
         sums.append(times.astype(float) @ rows)
     return np.concatenate(sums)
+
+
+def _in_groups(rows: np.ndarray) -> np.ndarray:
+    """Return the rows, or the sums of neighbours if there are very many, as float64."""
+    together = max(1, -(-len(rows) // _MOST_GROUPS))
+    sums = np.zeros((-(-len(rows) // together), rows.shape[1]))
+    for place in range(together):
+        own = rows[place::together]
+        sums[: len(own)] += own
+    return sums
 
 
 @dataclass

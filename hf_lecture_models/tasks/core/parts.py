@@ -114,16 +114,21 @@ def read_held_out(task: Task[Any], recipe: Any, folder: str | os.PathLike[str]) 
 def _first_numbers(rows: Rows, split: HeldOut, folder: Any) -> list[int]:
     """Return the number of the first row of each source in the run, whose files may have been moved since."""
     starts = [0, *accumulate(length for _, length in split.sources)]
-    known: dict[tuple[str, int], int] = {}
-    for (name, length), start in zip(split.sources, starts, strict=False):
-        known.setdefault((Path(name).name, length), start)
+    left = [(name, length, start) for (name, length), start in zip(split.sources, starts, strict=False)]
+    are_all = len(rows.read_sources) == len(split.sources)
+    found = []
     for name, length in rows.read_sources:
-        if (Path(name).name, length) not in known:
+        alike = [own for own in left if (Path(own[0]).name, own[1]) == (Path(name).name, length)]
+        own = next((own for own in alike if own[0] == name), alike[0] if are_all or len(alike) == 1 else None)
+        if own is None:
             there = ", ".join(f"{name} ({length:,})" for name, length in split.sources)
+            which = f"may be any of {len(alike)}" if alike else "is none"
             raise ValueError(
-                f"{name} ({length:,} rows) is none of the training files that {folder}/{SPLIT_FILE} names: {there}"
+                f"{name} ({length:,} rows) {which} of the training files that {folder}/{SPLIT_FILE} names: {there}"
             )
-    return [known[Path(name).name, length] for name, length in rows.read_sources]
+        left.remove(own)
+        found.append(own[2])
+    return found
 
 
 def warn_of_rows(task: Task[Any], recipe: Any, parts: Parts) -> None:

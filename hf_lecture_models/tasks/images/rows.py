@@ -284,7 +284,8 @@ def hold_out_images(rows: Rows, recipe: ImageFilesRecipe, keys: SplitKeys) -> tu
     if number == len(rows):
         raise ValueError(f"{rows.sources[0][0]}: of {number} image(s), `validation_share` leaves none to train on")
     order = np.random.default_rng(0).permutation(len(rows))
-    held_out = HeldOut(len(rows), sorted(order[:number].tolist()), rows.sources)
+    total = sum(length for _, length in rows.read_sources)
+    held_out = HeldOut(total, sorted(rows.numbers[index] for index in order[:number]), list(rows.read_sources))
     return _selected(rows, order[number:]), _selected(rows, order[:number]), held_out
 
 

@@ -20,7 +20,7 @@ class Sums:
     0.6666666666666666
 
     Attributes:
-        rows: (rows, numbers) float64.
+        rows: (rows, numbers), of any type of numbers; sums are float64.
         value: returns the measure (...) of sums (..., numbers).
     """
 
@@ -29,7 +29,7 @@ class Sums:
 
     def measure(self) -> float:
         """Return the measure of all rows."""
-        return float(self.value(self.rows.sum(0)))
+        return float(self.value(self.rows.sum(0, dtype=float)))
 
 
 def ratio(numerators: Any, denominators: Any) -> Sums:
@@ -79,7 +79,7 @@ def matthews_correlation(predictions: Sequence[int], references: Sequence[int], 
 
 def _class_counts(predictions: Sequence[int], references: Sequence[int], classes: int) -> np.ndarray:
     """Return three numbers of each class: whether a row is found in it, predicted in it, and right in it."""
-    ours, theirs = (np.eye(classes)[np.asarray(side, int)] for side in (predictions, references))
+    ours, theirs = (np.eye(classes, dtype=np.uint8)[np.asarray(side, int)] for side in (predictions, references))
     return np.concatenate([ours * theirs, ours, theirs], axis=1)
 
 

@@ -300,3 +300,25 @@ def test_the_rows_held_out_are_read_again() -> None:
         ValueError, match=r"^other\.csv \(50 rows\) is none of the training files .*: mine\.csv \(50\), m"
     ):
         read_held_out(TASK, recipe(train_files=["other.csv"]), "out")
+
+
+def test_the_rows_held_out_of_files_of_one_name() -> None:
+    """Two folders have a file of the same name and length."""
+    files = ["a/train.csv", "b/train.csv"]
+    for name in files:
+        Path(name).parent.mkdir()
+        write_csv(name, [f"{name} {row}" for row in range(50)], ["bad", "good"] * 25)
+    parts = read_parts(TASK, recipe(train_files=files))
+    assert parts.held_out is not None
+    Path("out").mkdir()
+    parts.held_out.save_pretrained("out")
+    assert read_held_out(TASK, recipe(train_files=files), "out")[:] == parts.validation[:]
+    own = [row for row in parts.validation if row["text"].startswith("b/")]
+    assert read_held_out(TASK, recipe(train_files=files[1:]), "out")[:] == own
+    Path("c").mkdir()
+    write_csv("c/train.csv", [f"b/train.csv {row}" for row in range(50)], ["bad", "good"] * 25)
+    assert read_held_out(TASK, recipe(train_files=[files[0], "c/train.csv"]), "out").columns["text"] == [
+        row["text"] for row in parts.validation
+    ]
+    with pytest.raises(ValueError, match=r"^c/train\.csv \(50 rows\) may be any of 2 of the training files"):
+        read_held_out(TASK, recipe(train_files=["c/train.csv"]), "out")

@@ -141,6 +141,10 @@ def test_a_share_of_the_training_images_is_for_validation(tmp_path: Path) -> Non
     assert held_out.validation == sorted(order[:10])
     assert all(shade % 5 == label for shade, label in zip(shades[1], validation.columns["label"], strict=True))
     assert read_images(recipe, "test") is None
+    # Of a part of the rows, the numbers are those in the file.
+    _, some, held_out = task.hold_out(task.read(recipe, "train").select(range(20, 40)), recipe)
+    assert held_out.validation == sorted(int(image[0, 0]) for image in some.columns["image"])
+    assert (held_out.rows, held_out.sources) == (40, [(str(path), 40)])
     with pytest.raises(ValueError, match="validation_share and validation data are both given"):
         ImagesRecipe(train_files=[str(path)], validation_files=[str(path)], validation_share=0.25)
 
