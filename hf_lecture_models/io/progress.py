@@ -41,6 +41,7 @@ class ProgressBar(tqdm):
     """
 
     disable: bool
+    is_made = False
 
     def __init__(
         self, iterable: Iterable[Any] | None = None, shown: bool = True, delay: float = FIRST_AFTER, **options: Any
@@ -53,6 +54,7 @@ class ProgressBar(tqdm):
             options["ncols"] = 0  # a line is as long as its text
             delay = math.inf  # tqdm writes nothing: `watch` and `close` do
         super().__init__(iterable, file=sys.stderr, disable=not shown or is_switched_off(), delay=delay, **options)
+        self.is_made = True
         if not (self.on_terminal or self.disable):
             threading.Thread(target=watch, args=(weakref.ref(self), self.closed), daemon=True).start()
 
@@ -80,6 +82,8 @@ class ProgressBar(tqdm):
 
     def close(self) -> None:
         """Show the end, if anything was shown before."""
+        if not self.is_made:
+            return  # a signal ended its making, and tqdm closes what is deleted
         self.closed.set()
         with self.get_lock():
             if self.written not in (None, self.n):

@@ -190,3 +190,9 @@ def test_estimation_evaluation_and_reading_report(clock, hasty, capsys, tmp_path
     path.write_text("the cat\n" * 9, encoding="utf-8")
     assert sum(map(len, line_chunks([str(path)], batch_size=1))) == 9
     assert "reading: 9 lines" in capsys.readouterr().err
+
+
+def test_a_bar_that_a_signal_left_half_made_is_deleted_in_silence() -> None:
+    bar = ProgressBar.__new__(ProgressBar)
+    bar.close()
+    assert not bar.is_made
