@@ -35,7 +35,7 @@ class _SmallVectors(nn.Embedding):
 
     def draw_weights(self) -> None:
         """Draw the vectors."""
-        init.normal_(self.weight, std=0.1)  # type: ignore[arg-type]
+        init.normal_(self.weight, std=0.1)
 
 
 class HashedWords(nn.Module):
