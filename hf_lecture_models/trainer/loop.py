@@ -265,7 +265,8 @@ class _Run:
                 progress.stopped = self.signals[0]
         counts = (progress.step, progress.seconds, progress.items, progress.items_per_second)
         best = (self.reporter.metric, progress.best_metric)
-        ending = plan.ending(progress.stopped, progress.step, progress.has_improved(self.reporter.metric))
+        improved = progress.has_improved(self.reporter.metric)
+        ending = plan.ending(progress.stopped, progress.step, improved, progress.seconds)
         return TrainingResult(self.folder, *counts, *best, progress.stopped, progress.history, ending)
 
     def _step(self) -> None:

@@ -68,20 +68,21 @@ class Plan:
         unknown = "" if length else "streamed data have no epochs: "
         return f"{unknown}trains at most {' or '.join([*limits, *length])}"
 
-    def ending(self, stopped: str, step: int, improved: bool) -> str:
+    def ending(self, stopped: str, step: int, improved: bool, spent: float = 0.0) -> str:
         """Return why the run ended, in words; "" where it has the length that its recipe names, or a signal came.
 
         Args:
             stopped: "" at the last step, else what stopped it.
             step: the steps that were made.
             improved: whether the last evaluation was the best one.
+            spent: the seconds of the run, of those before it was resumed too.
         """
         if stopped == EARLY_STOPPING:
             return f"no better for {_count(self.patience, 'evaluation')}"
         if stopped == MINUTES and self.seconds is not None:
             first = " within the first epoch" if step < self.steps_per_epoch else ""
             still = ", still improving" if improved else ""
-            longer = f"--resume --minutes {2 * self.seconds / 60:g}"
+            longer = f"--resume --minutes {max(2 * self.seconds / 60, math.ceil(spent / 30)):g}"
             return f"the {_minutes(self.seconds)} are over{first}{still}; {longer} goes on"
         if stopped or not self.is_automatic or self.total_steps is None:
             return ""

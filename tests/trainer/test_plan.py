@@ -208,3 +208,9 @@ def test_a_schedule_that_ends_with_the_run_needs_its_length(schedule):
 def test_no_time_at_all_is_refused():
     with pytest.raises(ValueError, match="minutes must be above 0"):
         TrainingRecipe(minutes=0)
+
+
+def test_the_minutes_to_go_on_with_are_more_than_those_already_spent():
+    plan = make_plan(TrainingRecipe(minutes=0.1), 50, "loss")
+    assert plan.ending("minutes", 60, False, spent=6.0).endswith("--resume --minutes 1 goes on")
+    assert plan.ending("minutes", 60, False, spent=170.0).endswith("--resume --minutes 6 goes on")

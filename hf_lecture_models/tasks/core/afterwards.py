@@ -2,11 +2,11 @@
 """The lines printed after a run: the errors on the validation data, and the commands to type next."""
 
 import os
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hf_lecture_models.io.system import shell_quoted
 from hf_lecture_models.io.task_file import read_task_file
 from hf_lecture_models.tasks.core.errors import Errors, report_errors, write_errors
 from hf_lecture_models.tasks.core.task import Task
@@ -27,8 +27,8 @@ def next_line(task: Task[Any], folder: str | os.PathLike[str]) -> str:
     """Return a line with the command that uses a trained model, or "" if the task has none.
 
     >>> from hf_lecture_models.tasks.registry import TASKS
-    >>> next_line(TASKS["text_classification"], "my model")
-    "next: hf-lecture predict 'my model' < texts.txt"
+    >>> next_line(TASKS["text_classification"], "model")
+    'next: hf-lecture predict model < texts.txt'
     """
     return f"next: {task.next_command.format(_quoted(folder))}" if task.next_command else ""
 
@@ -71,4 +71,4 @@ def _quoted(path: str | os.PathLike[str]) -> str:
     """Return a path as a shell reads it, relative to this folder if it lies below it."""
     path = Path(path)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return shlex.quote(f"./{shown}" if str(shown).startswith("-") else str(shown))
+    return shell_quoted(f"./{shown}" if str(shown).startswith("-") else str(shown))

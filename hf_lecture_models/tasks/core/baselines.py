@@ -338,4 +338,7 @@ def comparison_of(folder: str | os.PathLike[str], part: str) -> Comparison | Non
     """
     path = Path(folder) / BASELINE_FILE
     found = read_fields(path).get(part) if path.is_file() else None
-    return None if found is None else Comparison(**found)
+    try:
+        return None if found is None else Comparison(**found)
+    except TypeError:
+        raise ValueError(f"{path} is damaged: {part} is not a comparison; restore the file, or remove it") from None
