@@ -71,6 +71,14 @@ def sst2(number: int | None = None) -> Parts:
     return train if number is None else sample(train, number), test
 
 
+def phrases() -> Parts:
+    """Phrases of the same treebank, positive or negative, as GLUE has them to train on; the test rows are sentences."""
+    train, test = (
+        renamed(read_table(f"glue/sst2/{part}.tsv"), text="sentence", label="label") for part in ("train", "dev")
+    )
+    return sample(train, 1500), test
+
+
 def sst(label: str) -> Parts:
     """The same treebank in three (`label3`) or five (`label`) classes."""
     train, test = (renamed(read_json(f"sst5/{part}.jsonl"), text="sentence", label=label) for part in ("train", "test"))
@@ -172,6 +180,7 @@ def genres() -> Parts:
 CLASSES: dict[str, tuple[str, Callable[[], Parts]]] = {
     "sst2_1500": ("SST-2, 1,500 rows", lambda: sst2(1500)),
     "sst2": ("SST-2", sst2),
+    "phrases": ("SST-2's phrases", phrases),
     "sst3": ("SST, three classes", lambda: sst("label3")),
     "sst5": ("SST, five classes", lambda: sst("label")),
     "cola": ("CoLA", cola),

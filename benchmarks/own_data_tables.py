@@ -44,12 +44,12 @@ def scores(kept_back: bool, measure: str = "accuracy", script: str = "finetune_t
 
 
 def costs(script: str = "finetune_text_classification") -> str:
-    """Return the table of CPU seconds and sizes: the least and the most over the sets."""
+    """Return the table of CPU seconds and sizes: the least and the most over the sets on which a program was measured."""
     found = list(cases(script).values())
     lines = []
-    for name in programs(found):
-        seconds = [one["programs"][name]["cpu_seconds"] for one in found]
-        sizes = [one["programs"][name]["bytes"] / 1e6 for one in found]
+    for name in dict.fromkeys(name for one in found for name in one["programs"]):
+        own = [one["programs"][name] for one in found if name in one["programs"]]
+        seconds, sizes = [one["cpu_seconds"] for one in own], [one["bytes"] / 1e6 for one in own]
         lines.append(
             [TITLES[name], f"{min(seconds):.0f} to {max(seconds):.0f}", f"{min(sizes):.1f} to {max(sizes):.1f}"]
         )
