@@ -44,7 +44,7 @@ def scores(kept_back: bool, measure: str = "accuracy", script: str = "finetune_t
 
 
 def costs(script: str = "finetune_text_classification") -> str:
-    """Return the table of CPU seconds and sizes: the least and the most over the sets on which a program was measured."""
+    """Return the table of CPU seconds and sizes: the least and the most over its sets."""
     found = list(cases(script).values())
     lines = []
     for name in dict.fromkeys(name for one in found for name in one["programs"]):
