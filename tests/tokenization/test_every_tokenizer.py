@@ -139,6 +139,8 @@ ENCODERS |= {f"{name} known": make(name, [*TEXTS, " ".join(WORDS[::2])]) for nam
 @given(texts=st.lists(ANY_TEXT, max_size=5))
 def test_a_corpus_has_the_ids_of_its_texts(name: str, pyarrow: bool, texts: list[str]) -> None:
     tokenizer = ENCODERS[name]
+    if name == "prose":  # in a corpus `<unk>` is the unknown word, which split_special_tokens parts at its brackets
+        texts = [text.replace("<unk>", "") for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splitting, "ARROW_CHARACTERS", 0)
         if not pyarrow:
