@@ -146,7 +146,7 @@ def test_early_stopping_is_said_by_the_main_process_and_again_on_resume(tmp_path
     options = ["--learning_rate", "0", "--early_stopping_patience", "1", "--output_dir", tmp_path / "run"]
     for more in ([], ["--resume"]):
         command(RECIPE, *options, *more)
-        assert "10 steps, stopped early (early_stopping_patience)" in capsys.readouterr().out
+        assert "10 steps (no better for 1 evaluation)" in capsys.readouterr().out
     monkeypatch.setenv("RANK", "1")
     command(RECIPE, *options, "--resume")
     assert capsys.readouterr().out == ""

@@ -125,10 +125,12 @@ class TaskRecipe(Settings, TrainingRecipe, SplitRecipe):
             # How often a segmentation is drawn says nothing about which tokenizer it is.
             given = getattr(self, name)
             sampling = {key: given[key] for key in ("sampling",) if name == "tokenizer" and key in given}
-            if given not in ({}, sampling, default_of(type(self).__dataclass_fields__[name])):
+            if given not in ({}, sampling, _PLAIN_WORDS, default_of(type(self).__dataclass_fields__[name])):
                 raise ValueError(f"recipe: from_pretrained brings its own {name}; leave {name} out")
             setattr(self, name, sampling)
 
+
+_PLAIN_WORDS = {"type": "word"}  # of many recipes with a new model; a checkpoint may take its place, too
 
 RecipeType = TypeVar("RecipeType", bound=TaskRecipe)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from transformers import AutoModelForTokenClassification
 
@@ -15,6 +15,7 @@ from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.rows import UNLEARNED, Rows
 from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.recipe import setting
+from hf_lecture_models.tasks.core.baselines import LearnedBaseline
 from hf_lecture_models.tasks.core.errors import Errors, errors_of_classes
 from hf_lecture_models.tasks.core.factories import log_once, templated_tokenizer
 from hf_lecture_models.tasks.core.heads import HeadRecipe
@@ -74,6 +75,9 @@ SPELLING_TAGGER = {
     "task_hidden_size": 128,
 }
 """The default model: no language model, but a bidirectional LSTM over characters and hashed features of words."""
+
+if TYPE_CHECKING:
+    from hf_lecture_models.trainer.loop import Evaluation
 
 _EVALUATION_BATCH = 64
 _NO_TAG = "_"
@@ -260,6 +264,17 @@ class TokenClassification(Task[TokenClassificationRecipe]):
             return Encoded(data, sentences)
         tags = read_tags(model.config, data, settings)
         return Encoded(data.with_columns(data.columns | {"tags": tags}), sentences, tags)
+
+    def evaluation(
+        self,
+        model: Any,
+        processor: Any,
+        data: Any,
+        recipe: TokenClassificationRecipe,
+        beside: LearnedBaseline | None = None,
+    ) -> "Evaluation":
+        """Encode data once for a run; the model's tags decide the scheme if the recipe names none."""
+        return super().evaluation(model, processor, data, recipe.for_model(model.config), beside)
 
     def predict(
         self, model: Any, processor: Any, encoded: Encoded, batch_size: int = _EVALUATION_BATCH
