@@ -72,6 +72,11 @@ def mean_lead(other: str = COUNTS, kept_back: bool | None = None) -> float:
     return mean(leads(other, kept_back).values())
 
 
+def validation(name: str) -> float:
+    """Return the mean of the best accuracy on held-out training rows over the runs of the defaults on a set."""
+    return mean(run["validation"] for run in record("own_data", "cases", name, "programs", OURS, "runs"))
+
+
 def most_seconds() -> float:
     """Return the most CPU seconds of one training by the defaults, over sets and seeds."""
     return max(run["cpu_seconds"] for one in cases().values() for run in one["programs"][OURS]["runs"])

@@ -9,6 +9,7 @@ steps without a better score, or after `CPU_SECONDS`, the goal of a model from a
 is JSON: the predicted tags of the test rows, and the bytes of the saved model.
 """
 
+import itertools
 import json
 import random
 import sys
@@ -38,6 +39,14 @@ def make_examples(nlp: Any, rows: list[Row], pipe: str) -> list[Any]:
     ]
 
 
+def batches(examples: list[Any], batcher: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the epoch and a batch of examples, which are in another order in each epoch, without an end."""
+    for epoch in itertools.count():
+        random.Random(epoch).shuffle(examples)
+        for batch in batcher(list(examples)):
+            yield epoch, batch
+
+
 def train(rows: list[Row], pipe: str) -> Any:
     """Return a pipeline with the best weights."""
     import spacy
@@ -52,18 +61,10 @@ def train(rows: list[Row], pipe: str) -> Any:
     examples = make_examples(nlp, rows[len(rows) // 10 :], pipe)
     nlp.initialize(lambda: examples)
 
-    def batches() -> Iterator[tuple[int, list[Any]]]:
-        epoch = 0
-        while True:
-            random.Random(epoch).shuffle(examples)
-            for batch in settings["batcher"](list(examples)):
-                yield epoch, batch
-            epoch += 1
-
     steps = train_while_improving(
         nlp,
         settings["optimizer"],
-        batches(),
+        batches(examples, settings["batcher"]),
         create_evaluation_callback(nlp, lambda _: held_out, settings["score_weights"]),
         dropout=settings["dropout"],
         accumulate_gradient=1,

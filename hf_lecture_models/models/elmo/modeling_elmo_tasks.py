@@ -12,7 +12,7 @@ hashed features of the word's spelling (`layers/hashed_words.py`), which say mor
 few sentences to learn from. With `num_hidden_layers=0` x̃_l = [x_l; γ h_0; γ h_0]: the language models are left
 out, and only the LSTM of the head reads the context.
 
-Deviations: those of `modeling_elmo.py`.
+Deviations: those of `modeling_elmo.py`. The paper has no hashed features, and always its language models.
 """
 
 from typing import Any, ClassVar
