@@ -152,10 +152,18 @@ def heaviest(weights: Tensor, words: Sequence[str], number: int) -> str:
     return "  ".join(f"{words[index]} {value:.3f}" for index, value in pairs)
 
 
+def token_line(token: dict[str, Any]) -> str:
+    r"""Return the line of a token with its log-probability.
+
+    >>> token_line({"token": "cat", "log_prob": -0.5})
+    '                  -0.5000  cat\n'
+    """
+    return f"{token['log_prob']:25.4f}  {token['token']}\n"
+
+
 def print_tokens(detail: list[dict[str, Any]]) -> None:
     """Print a line for each token with its log-probability."""
-    for token in detail:
-        print(f"{token['log_prob']:25.4f}  {token['token']}")
+    sys.stdout.writelines(map(token_line, detail))
 
 
 def print_zeros(sentences: int) -> None:

@@ -1,17 +1,18 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture score`: the log-probability of each line, and the perplexity of all lines."""
 
-import math
 import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, print_tokens
+import numpy as np
+
+from hf_lecture_models.cli.io import line_chunks, load_language_model, print_json, token_line
 from hf_lecture_models.evaluation.language_model import CHUNK, PerplexityAccumulator, Scorer
-from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import TextScore, TextScores, score_stream, score_texts
 from hf_lecture_models.io.strict_json import strict_json
 from hf_lecture_models.models.ngram import NGramForCausalLM
 
@@ -47,37 +48,52 @@ def run(
     for texts in [list(chain.from_iterable(chunks))] if stream else chunks:
         scores: Sequence[TextScore] = score(model, tokenizer, texts, batch_size=batch_size)
         measures.add(scores)
-        for one in scores:
-            _print_score(one, tokenizer, tokens, json, {} if stream else conditions)
+        details = (one.tokens(tokenizer) for one in scores) if tokens else repeat(None)
+        lines = partial(_json_lines, {} if stream else conditions) if json else _table_lines
+        sys.stdout.writelines(lines(*_columns(scores), details))
         sys.stdout.flush()
     _print_measures(measures.measures() | conditions, probability, json)
 
 
-def _print_score(score: TextScore, tokenizer: Any, tokens: bool, json: bool, conditions: dict[str, str]) -> None:
-    detail = score.tokens(tokenizer) if tokens else None
-    if json:
-        print(_json_line(score, detail, conditions))
-        return
-    counts = f"{len(score.ids):7} {len(score.encoded.unknown_words):7}"
-    print(f"{score.log_prob:14.4f} {score.log_prob_per_token:10.4f} {counts}  {score.encoded.text}")
-    print_tokens(detail or [])
+def _columns(scores: Sequence[TextScore]) -> list[list[Any]]:
+    """Return of each text itself, ln P, ln P per token, the number of its tokens, and of its unknown words."""
+    if isinstance(scores, TextScores) and scores.is_whole:
+        texts, tokens = scores.encoded, np.maximum(np.diff(scores.bounds) - 1, 0)
+        arrays = (scores.log_probs, scores.log_probs / np.maximum(tokens, 1), tokens, texts.unknown_word_counts)
+        return [list(texts.texts), *(array.tolist() for array in arrays)]
+    return [
+        [one.encoded.text for one in scores],
+        [one.log_prob for one in scores],
+        [one.log_prob_per_token for one in scores],
+        [len(one.ids) for one in scores],
+        [len(one.encoded.unknown_words) for one in scores],
+    ]
 
 
-def _json_line(score: TextScore, detail: list[dict[str, Any]] | None, conditions: dict[str, str]) -> str:
-    """Return the line of JSON of a text; to let an encoder write it as a whole would take twice as long."""
-    line = (
-        f'{{"text": {strict_json(score.encoded.text)}, "log_prob": {_json_number(score.log_prob)}, '
-        f'"log_prob_per_token": {_json_number(score.log_prob_per_token)}, "tokens": {len(score.ids)}, '
-        f'"unknown": {len(score.encoded.unknown_words)}'
-    )
-    line += "".join(f', "{key}": {strict_json(value)}' for key, value in conditions.items())
-    if detail is not None:
-        line += f', "token_log_probs": {strict_json(detail)}'
-    return line + "}"
+def _table_lines(*columns: Iterable[Any]) -> Iterable[str]:
+    """Return the lines of the table: those of texts, each followed by those of its tokens."""
+    for text, log_prob, per_token, tokens, unknown, detail in zip(*columns, strict=False):
+        yield f"{log_prob:14.4f} {per_token:10.4f} {tokens:7} {unknown:7}  {text}\n"
+        yield from map(token_line, detail or [])
 
 
-def _json_number(value: float) -> str:
-    return repr(value) if math.isfinite(value) else "null"
+def _json_lines(conditions: dict[str, str], *columns: Iterable[Any]) -> Iterable[str]:
+    """Return the lines of JSON of texts; to let an encoder write each as a whole would take four times as long."""
+    texts, log_probs, per_token, tokens, unknown, details = columns
+    more = "".join(f', "{key}": {strict_json(value)}' for key, value in conditions.items()).replace("%", "%%")
+    line = f'{{"text": %s, "log_prob": %s, "log_prob_per_token": %s, "tokens": %d, "unknown": %d{more}%s}}\n'
+    ends = ("" if detail is None else f', "token_log_probs": {strict_json(detail)}' for detail in details)
+    numbers = (_json_numbers(log_probs), _json_numbers(per_token), tokens, unknown)
+    return map(line.__mod__, zip(map(strict_json, texts), *numbers, ends, strict=False))
+
+
+def _json_numbers(values: Any) -> list[str]:
+    """Return numbers as JSON writes them.
+
+    >>> _json_numbers([-0.5, -math.inf])
+    ['-0.5', 'null']
+    """
+    return strict_json(values)[1:-1].split(", ")
 
 
 def _print_measures(measures: dict[str, Any], probability: str, json: bool) -> None:

@@ -1,17 +1,19 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Encode texts, and count their words and unknown words for the measures."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut
 from hf_lecture_models.tokenization.corpus import encode_corpus
-from hf_lecture_models.tokenization.splitting import WORD, index_chunks, split_rows, split_words
+from hf_lecture_models.tokenization.splitting import WORD, index_chunks, split_words
 from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS, UnknownWordError
 
 
@@ -36,8 +38,98 @@ class EncodedText(NamedTuple):
         return sum(8 * (len(word.encode()) + 1) for word in self.unknown_words)
 
 
-def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
-    """Encode texts; the spelling of a special token in a text is an ordinary word, never the special token.
+class EncodedTexts(MadeItems[EncodedText]):
+    """Encoded texts as arrays; each item is made when it is asked for.
+
+    >>> one, blank = EncodedText("a b", np.array([4, 7]), words=2), EncodedText("", np.array([], int), words=0)
+    >>> texts = EncodedTexts.of([one, blank])
+    >>> texts.ids.tolist(), texts.lengths.tolist(), texts[0].text
+    ([4, 7], [2, 0], 'a b')
+
+    Attributes:
+        texts: the texts themselves.
+        ids: (tokens,) int, text after text, without special tokens.
+        lengths, words: (texts,) int64, tokens and words of each text.
+        unknown_words: all unknown words, text after text; `unknown_word_counts`, (texts,) int64, how many of each text.
+        unknown_tokens: (unknown tokens,) int64, their places in their texts; `unknown_token_counts`, (texts,) int64.
+        possible: (texts,) bool. The ids of a text that cannot be encoded are none.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        ids: np.ndarray,
+        lengths: np.ndarray,
+        words: np.ndarray,
+        unknown: _Unknown | None = None,
+        possible: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(len(texts))
+        self.texts, self.ids, self.lengths, self.words = texts, ids, lengths, words
+        none = np.zeros(len(texts), np.int64)
+        found = _Unknown([], none, np.zeros(0, np.int64), none) if unknown is None else unknown
+        self.unknown_words, self.unknown_word_counts = found.words, found.word_counts
+        self.unknown_tokens, self.unknown_token_counts = found.tokens, found.token_counts
+        self.possible = np.ones(len(texts), bool) if possible is None else possible
+        self._bounds = bounds_of(lengths)
+        self._unknown_bounds = (
+            (bounds_of(found.word_counts), bounds_of(found.token_counts)) if len(found.words) else None
+        )
+
+    @classmethod
+    def of(cls, texts: Sequence[EncodedText]) -> EncodedTexts:
+        """Return encoded texts as arrays; those that are whole arrays already as they are."""
+        if isinstance(texts, EncodedTexts) and texts.is_whole:
+            return texts
+        texts = list(texts)
+        unknown = _Unknown(
+            list(chain.from_iterable(one.unknown_words for one in texts)),
+            _numbers(len(one.unknown_words) for one in texts),
+            _numbers(chain.from_iterable(one.unknown_tokens for one in texts)),
+            _numbers(len(one.unknown_tokens) for one in texts),
+        )
+        ids = [one.ids for one in texts if one.possible]
+        return cls(
+            [one.text for one in texts],
+            np.concatenate(ids) if ids else np.zeros(0, np.int64),
+            _numbers(len(one.ids) for one in texts),
+            _numbers(one.words for one in texts),
+            unknown,
+            np.array([one.possible for one in texts], bool),
+        )
+
+    def _make(self, begin: int, end: int) -> Iterator[EncodedText]:
+        possible = self.possible[begin:end].tolist()
+        ids: Any = cut(self.ids, self._bounds, begin, end)
+        if not all(possible):
+            ids = (row if has_ids else np.zeros(0, np.int64) for row, has_ids in zip(ids, possible, strict=True))
+        words: Any = repeat(())
+        places: Any = repeat(())
+        if self._unknown_bounds is not None:
+            words = map(tuple, cut(self.unknown_words, self._unknown_bounds[0], begin, end))
+            places = (tuple(row.tolist()) for row in cut(self.unknown_tokens, self._unknown_bounds[1], begin, end))
+        return map(
+            EncodedText, self.texts[begin:end], ids, self.words[begin:end].tolist(), words, places, possible
+        )  # fmt: skip
+
+
+class _Unknown(NamedTuple):
+    """The unknown words of texts and the places of their tokens, text after text, and how many each text has."""
+
+    words: list[str]
+    word_counts: np.ndarray
+    tokens: np.ndarray
+    token_counts: np.ndarray
+
+
+def _numbers(values: Any) -> np.ndarray:
+    return np.fromiter(values, np.int64)
+
+
+def encode_texts(tokenizer: Any, texts: Sequence[str]) -> EncodedTexts:
+    """Encode texts, as arrays whose items are made when they are asked for.
+
+    The spelling of a special token in a text is an ordinary word, never the special token.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> encoded = encode_texts(WordTokenizer.from_words(["the", "cat"]), ["the cat", "the zebra"])
@@ -55,8 +147,8 @@ def encode_texts(tokenizer: Any, texts: Sequence[str]) -> list[EncodedText]:
         return encode(tokenizer, texts, unknown_tokens(tokenizer))
     except UnknownWordError:
         if len(texts) == 1:
-            return [_impossible(tokenizer, texts[0])]
-        return [encoded for text in texts for encoded in encode_texts(tokenizer, [text])]
+            return EncodedTexts.of([_impossible(tokenizer, texts[0])])
+        return EncodedTexts.of([encoded for text in texts for encoded in encode_texts(tokenizer, [text])])
 
 
 def start_token_id(tokenizer: Any) -> int:
@@ -120,40 +212,43 @@ def _has_one_token_per_word(tokenizer: Any) -> bool:
     return hasattr(tokenizer, "has_one_token_per_word") and tokenizer.has_one_token_per_word()
 
 
-def _encode_words(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
+def _encode_words(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> EncodedTexts:
     """Encode texts whose words are one token each; each distinct word is looked up once, and found to be unknown."""
-    encoded: list[EncodedText] = []
+    ids, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
+    spelled: list[str] = []
+    counts, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for index in index_chunks(texts):
-        words, codes, ends = index.words, index.codes, np.cumsum(index.lengths)
-        ids, _ = tokenizer.encode_words(words)
-        some = texts[len(encoded) : len(encoded) + len(ends)]
-        chunk = list(map(EncodedText, some, split_rows(ids[codes], index.lengths), index.lengths.tolist()))
-        is_unknown = np.zeros(len(ids), bool)
-        for code in np.flatnonzero(np.isin(ids, list(names))).tolist():
+        found, _ = tokenizer.encode_words(index.words)
+        ids.append(found[index.codes])
+        lengths.append(index.lengths)
+        is_unknown = np.zeros(len(found), bool)
+        for code in np.flatnonzero(np.isin(found, list(names))).tolist():
             # A literal `<unk>` is a word of the vocabulary.
-            is_unknown[code] = words[code] != names[int(ids[code])]
-        at = np.flatnonzero(is_unknown[codes])
-        rows = np.searchsorted(ends, at, side="right")
-        places = at - (ends - index.lengths)[rows]
-        found = zip(rows.tolist(), places.tolist(), codes[at].tolist(), strict=True)
-        for row, group in groupby(found, key=itemgetter(0)):
-            _, positions, unknown = zip(*group, strict=True)
-            spelled = tuple(map(words.__getitem__, unknown))
-            chunk[row] = chunk[row]._replace(unknown_words=spelled, unknown_tokens=positions)
-        encoded += chunk
-    return encoded
+            is_unknown[code] = index.words[code] != names[int(found[code])]
+        at = np.flatnonzero(is_unknown[index.codes]) if is_unknown.any() else np.zeros(0, np.int64)
+        bounds = bounds_of(index.lengths)
+        rows = np.searchsorted(bounds[1:], at, side="right")
+        spelled += map(index.words.__getitem__, index.codes[at].tolist())
+        counts.append(np.bincount(rows, minlength=len(index.lengths)))
+        places.append(at - bounds[rows])
+    words, unknown = np.concatenate(lengths), np.concatenate(counts)
+    return EncodedTexts(
+        texts, np.concatenate(ids), words, words, _Unknown(spelled, unknown, np.concatenate(places), unknown)
+    )
 
 
-def _encode_pieces(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> list[EncodedText]:
+def _encode_pieces(tokenizer: Any, texts: Sequence[str], names: dict[int, str]) -> EncodedTexts:
     """Encode texts whose words may be several tokens; the places of tokens are asked for where some are unknown."""
     corpus = encode_corpus(tokenizer, texts)
-    encoded = [EncodedText(text, ids, len(split_words(text))) for text, ids in zip(texts, corpus, strict=True)]
+    words = _numbers(len(split_words(text)) for text in texts)
+    encoded = EncodedTexts(texts, corpus.ids, corpus.lengths, words)
     at = np.flatnonzero(np.isin(corpus.ids, list(names)))
+    changed = {}
     for row in np.unique(np.searchsorted(np.cumsum(corpus.lengths), at, side="right")).tolist():
-        text = encoded[row].text
-        if words := list(WORD.finditer(text)):  # else only tokens of white space are unknown
-            encoded[row] = _with_unknown_tokens(encoded[row], words, _word_of_token(tokenizer, text, words), names)
-    return encoded
+        if found := list(WORD.finditer(texts[row])):  # else only tokens of white space are unknown
+            word_of = _word_of_token(tokenizer, texts[row], found)
+            changed[row] = _with_unknown_tokens(encoded[row], found, word_of, names)
+    return EncodedTexts.of([changed.get(row, one) for row, one in enumerate(encoded)]) if changed else encoded
 
 
 def _with_unknown_tokens(

@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+import numpy as np
+
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
+from hf_lecture_models.evaluation.score_sums import ScoreSums
 from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
 from hf_lecture_models.io.progress import ProgressBar
 
@@ -55,32 +58,24 @@ class PerplexityAccumulator:
 
     def add(self, scores: Sequence[TextScore]) -> None:
         """Add terminated texts. A text that cannot be encoded has probability 0 and no known positions."""
-        rows = [len(score.ids) + 1 for score in scores]
-        self.longest_row = self.longest_row + sum(rows) if self.stream else max([self.longest_row, *rows])
-        tokens, words = sum(rows) - len(rows), sum(score.encoded.words + 1 for score in scores)
+        sums = ScoreSums.of(scores)
+        rows = sums.read + 1
+        self.longest_row = (
+            self.longest_row + int(rows.sum()) if self.stream else max([self.longest_row, *rows.tolist()])
+        )
         self.texts += len(rows)
-        self.bytes += sum(len(score.encoded.text.encode()) + 1 for score in scores)  # UTF-8, and the end of each text
-        self.tokens, self.known_tokens = self.tokens + tokens, self.known_tokens + tokens
-        self.words, self.known_words = self.words + words, self.known_words + words
-        for score in scores:
-            self.nats -= score.log_prob
-            if score.encoded.unknown_words or not score.encoded.possible:
-                self._add_unknown(score)
-            else:
-                self.known_nats -= score.log_prob
-
-    def _add_unknown(self, score: TextScore) -> None:
-        """Count the unknown words of a text, and take them from the known ones."""
-        text = score.encoded
-        self.unknown += len(text.unknown_words)
-        self.oov_spelling_bits += text.oov_spelling_bits
-        if text.possible:
-            self.known_tokens -= len(text.unknown_tokens)
-            self.known_words -= len(text.unknown_words)
-            self.known_nats -= score.known_log_prob
-        else:  # its tokens are its words: only vocabularies of words are closed
-            self.tokens += text.words + 1
-            self.known_words -= text.words + 1
+        self.bytes += int(sums.bytes.sum())
+        self.tokens, self.known_tokens = (
+            self.tokens + int(sums.tokens.sum()),
+            self.known_tokens + int(sums.known_tokens.sum()),
+        )
+        self.words, self.known_words = (
+            self.words + int(sums.words.sum()),
+            self.known_words + int(sums.known_words.sum()),
+        )
+        self.unknown += int(sums.unknown.sum())
+        self.oov_spelling_bits += int(sums.spelling_bits.sum())
+        self.nats, self.known_nats = _added_up(self.nats, sums.nats), _added_up(self.known_nats, sums.known_nats)
 
     def measures(self) -> dict[str, Any]:
         """Return all measures of the added texts, which the class lists.
@@ -125,6 +120,11 @@ def check_distribution(model: Any) -> None:
             f"the scores of this {type(model).__name__} (smoothing={model.config.smoothing!r}) do not sum to one, "
             "so they give no perplexity and no bits per byte; rank sentences, or fit with another smoothing"
         )
+
+
+def _added_up(total: float, values: np.ndarray) -> float:
+    """Return total + values[0] + values[1] ..., in this order, which chunks of texts do not change."""
+    return float(np.cumsum(np.concatenate([[total], values]))[-1])
 
 
 def _exp(nats: float, count: int) -> float:

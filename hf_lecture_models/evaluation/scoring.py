@@ -21,7 +21,8 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 from hf_lecture_models.base.limits import check_tokenizer, input_limit, is_of_lectures
 from hf_lecture_models.base.scoring import token_scores
 from hf_lecture_models.base.traits import trait
-from hf_lecture_models.evaluation.encoding import EncodedText, encode_texts, end_ids, start_token_id
+from hf_lecture_models.evaluation.encoding import EncodedText, EncodedTexts, encode_texts, end_ids, start_token_id
+from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut
 from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.bounds import strip_bounds
@@ -80,6 +81,42 @@ class TextScore:
             {"token": token, "id": id_, "log_prob": value}
             for token, id_, value in zip(spelled, ids, log_probs, strict=True)
         ]
+
+
+class TextScores(MadeItems[TextScore]):
+    """The scores of texts as arrays; each `TextScore` is made when it is asked for.
+
+    >>> encoded, log_probs = EncodedTexts.of([EncodedText("a", np.array([1]), words=1)]), np.array([0.0, -0.5, -0.25])
+    >>> scores = TextScores(encoded, np.array([3, 1, 4]), log_probs, np.array([0, 3]), np.array([-0.75]))
+    >>> len(scores), scores[0].log_prob, scores[-1].ids.tolist()
+    (1, -0.75, [1, 4])
+
+    Attributes:
+        encoded: the texts.
+        ids: (tokens,) int64, text after text, each with the token before it that begins it; no tokens of texts that
+            cannot be encoded.
+        token_log_probs: (tokens,) float64, of these tokens; unspecified at the first of each text.
+        bounds: (texts + 1,) int64, where each text begins in both.
+        log_probs: (texts,) float64, ln P of each text.
+    """
+
+    def __init__(
+        self,
+        encoded: EncodedTexts,
+        ids: np.ndarray,
+        token_log_probs: np.ndarray,
+        bounds: np.ndarray,
+        log_probs: np.ndarray,
+    ) -> None:
+        super().__init__(len(encoded))
+        self.encoded, self.ids, self.token_log_probs = encoded, ids, token_log_probs
+        self.bounds, self.log_probs = bounds, log_probs
+
+    def _make(self, begin: int, end: int) -> Iterator[TextScore]:
+        rows = (cut(values, self.bounds, begin, end) for values in (self.ids, self.token_log_probs))
+        ids, log_probs = ((row[1:] for row in part) for part in rows)
+        found = zip(self.encoded._make(begin, end), ids, log_probs, self.log_probs[begin:end].tolist(), strict=True)
+        return (TextScore(*one) if one[0].possible else impossible_score(one[0]) for one in found)
 
 
 @dataclass(frozen=True)
@@ -183,8 +220,10 @@ def score_texts(
     probability: str = "terminated",
     batch_size: int = 64,
     progress: bool = False,
-) -> list[TextScore]:
+) -> TextScores:
     """Return the log-probabilities of texts, each by itself, in their order.
+
+    They are kept as arrays; the sequence makes a `TextScore` each time that one is asked for.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> texts = ["the cat sat", "the cat ran"]
@@ -217,23 +256,28 @@ def score_texts(
     return split_stream(encoded, tokens, predicted, log_probs)
 
 
-def _with_ends(encoded: Sequence[EncodedText], start: int, end: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _with_ends(encoded: EncodedTexts, start: int, end: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the tokens of the texts that can be encoded, each between its start and end: joined, int64, and lengths.
 
-    >>> _with_ends([EncodedText("a b", np.array([1, 2]), words=2), EncodedText("", np.array([], int), words=0)], 3, [4])
+    >>> encoded = [EncodedText("a b", np.array([1, 2]), words=2), EncodedText("", np.array([], int), words=0)]
+    >>> _with_ends(EncodedTexts.of(encoded), 3, [4])
     (array([3, 1, 2, 4, 3, 4]), array([4, 2]))
     """
-    possible = [one.ids for one in encoded if one.possible]
-    lengths = np.fromiter(map(len, possible), np.int64, len(possible))
+    lengths = encoded.lengths[encoded.possible] + 1 + len(end)
     ends = np.cumsum(lengths)
-    around = np.stack([ends - lengths, *[ends] * len(end)], axis=1).ravel()
-    tokens = np.concatenate([np.zeros(0, np.int32), *possible]).astype(np.int64)
-    return np.insert(tokens, around, [start, *end] * len(possible)), lengths + 1 + len(end)
+    tokens = np.full(lengths.sum(), start, np.int64)
+    inside = np.ones(len(tokens), bool)
+    inside[ends - lengths] = False
+    for last in end:
+        tokens[ends - 1] = last
+        inside[ends - 1] = False
+    tokens[inside] = encoded.ids
+    return tokens, lengths
 
 
 def score_stream(
     model: Any, tokenizer: Any, texts: Sequence[str], batch_size: int = 64, progress: bool = False
-) -> list[TextScore]:
+) -> TextScores:
     """Return log-probabilities of texts that follow each other in one stream, `<s> ... </s> <s> ... </s>`.
 
     State and context carry across the texts; `<s>` is input and never predicted. A text that a closed vocabulary
@@ -260,7 +304,7 @@ def score_stream(
 
 def encode_stream(
     tokenizer: Any, texts: Sequence[str], probability: str = "terminated"
-) -> tuple[list[EncodedText], np.ndarray, np.ndarray]:
+) -> tuple[EncodedTexts, np.ndarray, np.ndarray]:
     """Encode texts, and join them in one stream, `<s> ... </s> <s> ... </s>`, without those that cannot be encoded.
 
     >>> from hf_lecture_models import WordTokenizer
@@ -287,20 +331,20 @@ def encode_stream(
 
 def split_stream(
     encoded: Sequence[EncodedText], stream: np.ndarray, predicted: np.ndarray, log_probs: np.ndarray
-) -> list[TextScore]:
+) -> TextScores:
     """Split the (tokens,) `log_probs` of a stream, as `encode_stream` returns it, into the scores of its texts.
 
     >>> encoded, predicted = EncodedText("a", np.array([1]), words=1), np.array([False, True, True])
     >>> split_stream([encoded], np.array([3, 1, 4]), predicted, np.array([0.0, -0.5, -0.25]))[0].log_prob
     -0.75
     """
-    starts = np.flatnonzero(~predicted)
-    # Each sum begins with the 0 of the text's first token; all at once, since there may be many short texts.
-    sums = np.add.reduceat(np.where(predicted, log_probs, 0.0), starts).tolist() if len(starts) else []
-    lengths = np.diff(starts, append=len(stream)) - 1
-    rows = (split_rows(values[predicted], lengths) for values in (stream, log_probs))
-    scores = map(TextScore, (one for one in encoded if one.possible), *rows, sums)
-    return [next(scores) if one.possible else impossible_score(one) for one in encoded]
+    texts, starts = EncodedTexts.of(encoded), np.flatnonzero(~predicted)
+    sums, sizes = np.full(len(texts), -math.inf), np.zeros(len(texts), np.int64)
+    if len(starts):
+        # Each sum begins with the 0 of the text's first token; all at once, since there may be many short texts.
+        sums[texts.possible] = np.add.reduceat(np.where(predicted, log_probs, 0.0), starts)
+        sizes[texts.possible] = np.diff(starts, append=len(stream))
+    return TextScores(texts, stream, log_probs, bounds_of(sizes), sums)
 
 
 def text_score(encoded: EncodedText, ids: np.ndarray, log_probs: np.ndarray) -> TextScore:

@@ -18,6 +18,8 @@ from typing import Any
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _WORD = re.compile(f"[^{_SPACES}]+")
 _MARKS = (("<s>", "bos_token", "cls_token"), ("</s>", "eos_token", "sep_token"), ("<pad>", "pad_token"))
+# So many texts are looked through together.
+_AT_ONCE = 1024
 
 Where = Callable[[int], str]
 """Returns the name of a text for messages, by its number from 0."""
@@ -49,6 +51,12 @@ class TextBounds:
             if mark in text:
                 return True
         return False
+
+    def strip_all(self, texts: Sequence[Any]) -> Iterable[Any]:
+        """Return texts as `strip` does, and what is not a str as it is."""
+        if all(isinstance(text, str) for text in texts) and not self.may_be_in("\n".join(texts)):
+            return texts
+        return (self.strip(text) if isinstance(text, str) else text for text in texts)
 
     def split(self, text: str) -> tuple[bool, str, bool]:
         """Return whether a mark begins the text, what is between the marks, and whether a mark ends it."""
@@ -82,8 +90,10 @@ def strip_bounds(texts: Any, tokenizer: Any = None) -> Any:
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable) or _is_split(texts):
         return texts  # split as they are, or refused by the tokenizer
     bounds = TextBounds(tokenizer)
-    stripped = (bounds.strip(text) if isinstance(text, str) else text for text in texts)
-    return list(stripped) if isinstance(texts, Sequence) else stripped
+    if isinstance(texts, Sequence):
+        parts = (texts[first : first + _AT_ONCE] for first in range(0, len(texts), _AT_ONCE))
+        return [text for part in parts for text in bounds.strip_all(part)]
+    return (bounds.strip(text) if isinstance(text, str) else text for text in texts)
 
 
 def plain_texts(texts: Any, tokenizer: Any = None, where: Where | None = None) -> Any:

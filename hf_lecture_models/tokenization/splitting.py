@@ -29,6 +29,7 @@ WORD = re.compile(f"[^{WHITE_SPACE}]+")
 STRETCH = f"[{WHITE_SPACE}]*[^{WHITE_SPACE}]+|[{WHITE_SPACE}]+"
 _STRETCH = re.compile(STRETCH)
 _BEYOND_ASCII = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_TO_SPACES = bytes.maketrans(b"\t\n\v\f\r", b" " * 5)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Each chunk encodes its distinct words again, so few large chunks are fast. This size needs about 150 MB.
@@ -293,29 +294,49 @@ def arrow() -> Any:
 
 
 def _index_with_arrow(texts: list[str]) -> WordIndex:
-    # Arrow's ASCII kernel splits at Rust's six ASCII spaces; the other spaces, none of them printable, are replaced.
+    # White space beyond ASCII, none of it printable, is replaced; then all words end at one of six bytes.
     texts = [text if text.isascii() or text.isprintable() else _BEYOND_ASCII.sub(" ", text) for text in texts]
-    pieces = arrow().compute.ascii_split_whitespace(_arrow_strings(texts))
-    index = pieces.flatten().dictionary_encode()
-    words, codes = index.dictionary.to_pylist(), np.from_dlpack(index.indices)
-    bounds = np.from_dlpack(pieces.offsets).astype(np.int64)
+    rows = [text.encode() for text in texts]
+    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)) + 1)
+    characters, bounds = _cut_at_spaces(b" ".join([*rows, b""]))
+    index = _arrow_strings(characters, bounds).dictionary_encode()
+    words, codes = _joined(index.dictionary).decode().split(" ")[:-1], np.from_dlpack(index.indices)
+    last = np.searchsorted(bounds, ends, side="right")  # pieces up to the end of each text
     if "" in words:
-        # An empty text has an empty piece, and so has white space at either end of a text; they are not words.
         empty = words.index("")
         is_word = codes != empty
-        bounds -= np.searchsorted(np.flatnonzero(~is_word), bounds)
+        last -= np.searchsorted(np.flatnonzero(~is_word), last)
         codes = codes[is_word]
         codes -= codes > empty
         del words[empty]
-    return WordIndex(words, codes.astype(np.int32, copy=False), np.diff(bounds))
+    return WordIndex(words, codes.astype(np.int32, copy=False), np.diff(last, prepend=0))
 
 
-def _arrow_strings(texts: list[str]) -> Any:
+def _cut_at_spaces(characters: bytes) -> tuple[bytes, np.ndarray]:
+    r"""Return the UTF-8 with a space for each white-space character of ASCII, and the place after each space.
+
+    A piece is all up to a space, with that space; a space alone, as after another one, is no word.
+
+    >>> _cut_at_spaces(b"a\ta  ")
+    (b'a a  ', array([2, 4, 5]))
+    """
+    is_space = np.frombuffer(characters, np.uint8) - np.uint8(ord("\t")) <= ord("\r") - ord("\t")
+    if is_space.any():
+        characters = characters.translate(_TO_SPACES)
+    return characters, np.flatnonzero(np.frombuffer(characters, np.uint8) == ord(" ")) + 1
+
+
+def _joined(strings: Any) -> bytes:
+    """Return the UTF-8 of an array of strings that Arrow has made, one after the other."""
+    _, offsets, characters = strings.buffers()
+    return characters.to_pybytes()[: np.frombuffer(offsets, np.int64)[len(strings)]]
+
+
+def _arrow_strings(characters: bytes, ends: np.ndarray) -> Any:
+    """Return the pieces of UTF-8 that end at (pieces,) places."""
     # `pyarrow.array` and `to_numpy` would import pandas, which takes longer than splitting a million words.
-    rows = [text.encode() for text in texts]
-    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-    offsets, characters = (arrow().py_buffer(part) for part in (np.concatenate([[0], ends]), b"".join(rows)))
-    return arrow().LargeStringArray.from_buffers(len(rows), offsets, characters)
+    offsets = arrow().py_buffer(np.concatenate([[0], ends]))
+    return arrow().LargeStringArray.from_buffers(len(ends), offsets, arrow().py_buffer(characters))
 
 
 def _kind(value: object) -> str:

@@ -27,7 +27,7 @@ from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.scoring import (
     ContextLimit,
-    TextScore,
+    TextScores,
     checked,
     encode_stream,
     score_rows,
@@ -71,7 +71,7 @@ def score_adapted(
     adaptation: Adaptation | Sequence[Adaptation],
     state: StreamState | None = None,
     progress: bool = False,
-) -> tuple[list[TextScore], StreamState]:
+) -> tuple[TextScores, StreamState]:
     """Score texts of a stream with adaptation; return their scores, and the state from which the next texts continue.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -121,7 +121,7 @@ class AdaptedScorer:
 
     def __call__(
         self, model: Any, tokenizer: Any, texts: Sequence[str], *, batch_size: int = 64, progress: bool = False
-    ) -> list[TextScore]:
+    ) -> TextScores:
         """Return the scores of a whole stream, read token by token whatever `batch_size` is."""
         return score_adapted(model, tokenizer, texts, self.adaptation, progress=progress)[0]
 

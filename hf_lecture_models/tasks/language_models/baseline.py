@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
+from hf_lecture_models.evaluation.score_sums import ScoreSums
 from hf_lecture_models.evaluation.scoring import TextScore, encode_stream, score_stream, score_texts, split_stream
 from hf_lecture_models.tasks.core.baselines import Baseline
 from hf_lecture_models.tasks.metrics import sums
@@ -137,21 +138,11 @@ class _Scorer:
         else:
             score = score_stream if self.stream else score_texts
             scores = score(model, tokenizer, texts, batch_size=batch_size, progress=progress)
-        self.rows.append(np.array([_sums_of_text(one) for one in scores], float).reshape(-1, 8))
+        found = ScoreSums.of(scores)
+        rows = (found.nats, found.tokens, found.words, found.spelling_bits, found.bytes)
+        self.rows.append(np.stack([*rows, found.known_nats, found.known_tokens, found.known_words], axis=1))
         return scores
 
     def conditions(self, model: Any) -> dict[str, str]:
         """Return nothing: the scores are the usual ones."""
         return {}
-
-
-def _sums_of_text(score: TextScore) -> tuple[float, ...]:
-    """Return the numbers of one text, as `PerplexityAccumulator` adds them up."""
-    text = score.encoded
-    words, size, nats, tokens = text.words + 1, len(text.text.encode()) + 1, -score.log_prob, len(score.ids)
-    if not text.possible:  # its tokens are its words
-        return nats, words, words, text.oov_spelling_bits, size, 0.0, 0, 0
-    if not text.unknown_words:
-        return nats, tokens, words, 0, size, nats, tokens, words
-    known = (-score.known_log_prob, tokens - len(text.unknown_tokens), words - len(text.unknown_words))
-    return nats, tokens, words, text.oov_spelling_bits, size, *known
