@@ -4,6 +4,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,10 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     if model.main_input_name == "points":
         return model, None
     reads_images = model.main_input_name == "pixel_values"
-    load_processor = AutoImageProcessor.from_pretrained if reads_images else load_saved_tokenizer
+    # With the configuration transformers need not read it again.
+    load_processor = (
+        AutoImageProcessor.from_pretrained if reads_images else partial(load_saved_tokenizer, config=config)
+    )
     if reads_images and config.is_encoder_decoder:  # which writes texts
         load_processor = AutoProcessor.from_pretrained
     processor = load_processor(name, local_files_only=local_only)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut
+from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut, is_equal
 from hf_lecture_models.tokenization.corpus import encode_corpus
 from hf_lecture_models.tokenization.splitting import WORD, index_chunks, split_words
 from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS, UnknownWordError
@@ -31,6 +31,9 @@ class EncodedText(NamedTuple):
     """Positions in `ids` that belong to an unknown word."""
     possible: bool = True
     """False if a closed vocabulary cannot encode the text, so that its probability is 0."""
+
+    def __eq__(self, other: object) -> bool:
+        return is_equal(tuple(self), tuple(other)) if isinstance(other, EncodedText) else NotImplemented
 
     @property
     def oov_spelling_bits(self) -> int:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any, Self, TypeVar, overload
 
@@ -64,7 +63,7 @@ class MadeItems(Sequence[Item]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str | bytes):
             return NotImplemented
-        return len(self) == len(other) and all(map(_is_equal, self, other))
+        return len(self) == len(other) and all(map(is_equal, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -74,16 +73,16 @@ class MadeItems(Sequence[Item]):
         return f"{type(self).__name__}([{', '.join(shown + more)}], length={len(self)})"
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    """Return whether items are equal, whose fields may be arrays."""
+def is_equal(one: Any, other: Any) -> bool:
+    """Return whether items are equal, whose fields may be arrays.
+
+    >>> is_equal((np.array([1, 2]), "a"), (np.array([1, 2]), "a")), is_equal(np.array([1, 2]), np.array([1]))
+    (True, False)
+    """
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
-    if is_dataclass(one):
-        return type(one) is type(other) and all(
-            _is_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
-        )
     if isinstance(one, tuple):
-        return isinstance(other, tuple) and len(one) == len(other) and all(map(_is_equal, one, other))
+        return isinstance(other, tuple) and len(one) == len(other) and all(map(is_equal, one, other))
     return bool(one == other)
 
 

@@ -8,7 +8,7 @@ sequences that begin with u. Every number here is a natural logarithm.
 import inspect
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from hf_lecture_models.base.limits import check_tokenizer, input_limit, is_of_le
 from hf_lecture_models.base.scoring import token_scores
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import EncodedText, EncodedTexts, encode_texts, end_ids, start_token_id
-from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut
+from hf_lecture_models.evaluation.made_items import MadeItems, bounds_of, cut, is_equal
 from hf_lecture_models.io.compat import CACHE, cache_of
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.tokenization.bounds import strip_bounds
@@ -38,7 +38,7 @@ ZERO = -100 * math.log(10)
 """What counts for ln 0 where two texts of probability 0 are compared: KenLM's number for a word that its file lacks."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TextScore:
     """One text and the log-probability of each of its tokens, with `</s>` if the text is terminated."""
 
@@ -48,6 +48,13 @@ class TextScore:
     """float64, one per id, in nats; a single -inf if a closed vocabulary cannot encode the text."""
     log_prob: float
     """ln P of the text, the sum of `log_probs`: 0 for an empty prefix, -inf for probability 0."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(is_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def log_prob_per_token(self) -> float:

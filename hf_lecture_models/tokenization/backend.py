@@ -19,7 +19,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 
 from hf_lecture_models.io.compat import TokenizersBackend
 from hf_lecture_models.io.files import staged_folder
-from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields
+from hf_lecture_models.io.saved_json import check_tokenizer_files, read_fields, read_json
 from hf_lecture_models.tokenization.splitting import CHUNK_CHARACTERS, WordIndex, refuse_surrogates
 from hf_lecture_models.tokenization.templates import (
     Template,
@@ -114,7 +114,7 @@ class LectureTokenizer(TokenizersBackend):
     ) -> None:
         is_saved = tokenizer_file is not None
         if tokenizer_file is not None:
-            backend = self._read_backend(tokenizer_file)
+            backend = self._read_backend(tokenizer_file) if tokenizer_object is None else tokenizer_object
         else:
             backend = self._new_backend() if tokenizer_object is None else tokenizer_object
             template = self.default_template if template is None else template
@@ -197,7 +197,7 @@ class LectureTokenizer(TokenizersBackend):
             raise FileNotFoundError(f"{local} has no {files}; name a folder written by save_pretrained")
         check_tokenizer_files(local)
         try:
-            return super().from_pretrained(folder, *args, **kwargs)
+            return super().from_pretrained(folder, *args, **{**cls._read_once(local), **kwargs})
         except Exception as error:
             if (local / "tokenizer.json").is_file():
                 cls._read_backend(str(local / "tokenizer.json"))
@@ -205,6 +205,24 @@ class LectureTokenizer(TokenizersBackend):
             if local.is_dir() and isinstance(error, ValueError) and str(local) not in str(error):
                 raise ValueError(f"{local}: {error}") from error
             raise
+
+    @classmethod
+    def _read_once(cls, folder: Path) -> dict[str, Any]:
+        """Return the backend of a folder that this package wrote, and its added tokens, as arguments for transformers.
+
+        By itself transformers would parse all of `tokenizer.json` a second time to find the added tokens. Nothing is
+        returned for a folder with files of other releases, which say more.
+        """
+        path, settings = folder / "tokenizer.json", folder / "tokenizer_config.json"
+        others = ("special_tokens_map.json", "added_tokens.json")
+        if not (path.is_file() and settings.is_file()) or any((folder / name).exists() for name in others):
+            return {}
+        if not {"added_tokens_decoder", "fast_tokenizer_files"}.isdisjoint(read_json(settings)):
+            return {}
+        if b'"added_tokens"' not in path.read_bytes():
+            return {}
+        backend = cls._read_backend(str(path))
+        return {"tokenizer_object": backend, "added_tokens_decoder": backend.get_added_tokens_decoder()}
 
     @property
     def template(self) -> str | None:

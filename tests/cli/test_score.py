@@ -53,6 +53,20 @@ def test_score_for_programs(run, folder, tmp_path):
     assert "perplexity" not in last["summary"]
 
 
+def test_lines_of_json_are_those_of_an_encoder():
+    texts = ['"', "\\", "\x00\x1f\t", "é語👩\u2028", "%s %d", "{}", ""]
+    numbers = [-0.5, -math.inf, math.nan, 1e-300, -1234567.875, 0.0, -0.0]
+    columns = [texts, numbers, numbers[::-1], list(range(7)), list(range(7))]
+    names = ("text", "log_prob", "log_prob_per_token", "tokens", "unknown")
+    for conditions in ({}, {"method": '50 % of "it"', "a%sb": "é"}):
+        for details in ([None] * 7, [[{"token": "%", "id": 3, "log_prob": number}] for number in numbers]):
+            rows = [dict(zip(names, row, strict=True)) | conditions for row in zip(*columns, strict=True)]
+            rows = [
+                row | ({} if one is None else {"token_log_probs": one}) for row, one in zip(rows, details, strict=True)
+            ]
+            assert list(score._json_lines(conditions, *columns, details)) == [f"{strict_json(row)}\n" for row in rows]
+
+
 def test_an_ngram_looks_up_more_lines_at_once_than_a_network_reads(run, folder, network, tmp_path, monkeypatch):
     (tmp_path / "texts.txt").write_text("the cat\n" * 9, encoding="utf-8")
     sizes, score_texts = [], score.score_texts

@@ -27,7 +27,7 @@ from hf_lecture_models.tokenization import (
     WordPieceTokenizer,
     WordTokenizer,
 )
-from hf_lecture_models.tokenization.bounds import plain_texts
+from hf_lecture_models.tokenization.bounds import TextBounds, plain_texts, strip_bounds
 from hf_lecture_models.tokenization.splitting import SplitTexts
 
 PLAIN = ["the cat sat on the mat", "the dog ran", "", "a cat ran"]
@@ -170,3 +170,13 @@ def test_marks_around_texts_to_score_are_their_bounds() -> None:
             text_perplexities(model, WORDS, marked, measure).tolist()
             == text_perplexities(model, WORDS, plain, measure).tolist()
         )
+
+
+def test_texts_that_are_looked_through_together_lose_the_marks_that_each_has():
+    texts: list[Any] = ["a cat"] * 3000
+    texts[5], texts[1024], texts[2047], texts[2999] = "<s> the dog </s>", "<s>", "the </s>", " <s> </s> "
+    for some in (texts, texts[1100:1200], [*texts[:9], 7, None]):
+        expected = [TextBounds(WORDS).strip(text) if isinstance(text, str) else text for text in some]
+        assert strip_bounds(some, WORDS) == expected
+        assert list(strip_bounds(iter(some), WORDS)) == expected
+    assert strip_bounds([], WORDS) == []

@@ -42,7 +42,7 @@ _CHARACTERS = 20_000
 _MOST_WINDOWS = 2**25
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MarginalScore(TextScore):
     """A text and one log-probability, summed over its segmentations; `ids` are those of the best one.
 
