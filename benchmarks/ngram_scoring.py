@@ -4,10 +4,10 @@
     OMP_NUM_THREADS=1 python -m benchmarks.ngram_scoring [--build_binary PATH] [--repeats 5]
 
 kenlm is given each line as a str, as its interface wants it; ours, ids as one stream, ids in padded batches of short
-rows, text as one corpus, texts through `score_texts` and `evaluate_language_model`, which make an object for each, or a
-file that the command line's verb reads, the loading of the model included, the imports not. Tokens per CPU second, the
-median of the repeats. A full distribution of the next word is one row over
-the vocabulary; KenLM needs a query for each word of it.
+rows, text as one corpus, texts through `score_texts`, whose objects are all made or none of them, and
+`evaluate_language_model`, which makes none, or a file that the command line's verb reads, the loading of the model
+included, the imports not. Tokens per CPU second, the median of the repeats. A full distribution of the next word is one
+row over the vocabulary; KenLM needs a query for each word of it.
 """
 
 import io
@@ -90,6 +90,7 @@ def contestants(model, tokenizer, texts: list[str], kenlms: dict) -> dict[str, C
         f"ids, batches of {ROWS} rows": lambda: sum(model.score(*batch).double().sum().item() for batch in batches),
         "text": from_text,
         "texts, score_texts": lambda: sum(one.log_prob for one in score_texts(model, tokenizer, texts)),
+        "texts, score_texts, no objects": lambda: score_texts(model, tokenizer, texts).log_probs.sum().item(),
         "texts, evaluate_language_model": lambda: evaluate_language_model(model, tokenizer, texts)["log_prob"],
     }
     theirs = {

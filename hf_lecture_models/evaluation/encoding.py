@@ -103,17 +103,16 @@ class EncodedTexts(MadeItems[EncodedText]):
 
     def _make(self, begin: int, end: int) -> Iterator[EncodedText]:
         possible = self.possible[begin:end].tolist()
-        ids: Any = cut(self.ids, self._bounds, begin, end)
+        ids = cut(self.ids, self._bounds, begin, end)
         if not all(possible):
-            ids = (row if has_ids else np.zeros(0, np.int64) for row, has_ids in zip(ids, possible, strict=True))
+            ids = [row if has_ids else np.zeros(0, np.int64) for row, has_ids in zip(ids, possible, strict=True)]
         words: Any = repeat(())
         places: Any = repeat(())
         if self._unknown_bounds is not None:
             words = map(tuple, cut(self.unknown_words, self._unknown_bounds[0], begin, end))
             places = (tuple(row.tolist()) for row in cut(self.unknown_tokens, self._unknown_bounds[1], begin, end))
-        return map(
-            EncodedText, self.texts[begin:end], ids, self.words[begin:end].tolist(), words, places, possible
-        )  # fmt: skip
+        counts = self.words[begin:end].tolist()
+        return map(EncodedText, self.texts[begin:end], ids, counts, words, places, possible)
 
 
 class _Unknown(NamedTuple):

@@ -95,11 +95,11 @@ def bounds_of(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def cut(values: Any, bounds: np.ndarray, begin: int, end: int) -> Iterator[Any]:
-    """Yield the parts `begin` to `end` of joined values, by their `bounds_of`.
+def cut(values: Any, bounds: np.ndarray, begin: int, end: int, skipped: int = 0) -> list[Any]:
+    """Return the parts `begin` to `end` of joined values, by their `bounds_of`, each without its first `skipped`.
 
-    >>> list(cut("abc", np.array([0, 2, 2, 3]), 1, 3))
-    ['', 'c']
+    >>> cut("abc", np.array([0, 2, 2, 3]), 1, 3), cut("abc", np.array([0, 2, 2, 3]), 0, 3, skipped=1)
+    (['', 'c'], ['b', '', ''])
     """
     places = bounds[begin : end + 1].tolist()
-    return (values[first:last] for first, last in pairwise(places))
+    return [values[first + skipped : last] for first, last in pairwise(places)]

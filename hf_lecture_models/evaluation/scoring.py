@@ -120,10 +120,12 @@ class TextScores(MadeItems[TextScore]):
         self.bounds, self.log_probs = bounds, log_probs
 
     def _make(self, begin: int, end: int) -> Iterator[TextScore]:
-        rows = (cut(values, self.bounds, begin, end) for values in (self.ids, self.token_log_probs))
-        ids, log_probs = ((row[1:] for row in part) for part in rows)
-        found = zip(self.encoded._make(begin, end), ids, log_probs, self.log_probs[begin:end].tolist(), strict=True)
-        return (TextScore(*one) if one[0].possible else impossible_score(one[0]) for one in found)
+        texts = list(self.encoded._make(begin, end))
+        ids, log_probs = (cut(values, self.bounds, begin, end, 1) for values in (self.ids, self.token_log_probs))
+        scores = map(TextScore, texts, ids, log_probs, self.log_probs[begin:end].tolist())
+        if self.encoded.possible[begin:end].all():
+            return scores
+        return (one if one.encoded.possible else impossible_score(one.encoded) for one in scores)
 
 
 @dataclass(frozen=True)

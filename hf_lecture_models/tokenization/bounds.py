@@ -48,7 +48,7 @@ class TextBounds:
     def may_be_in(self, text: str) -> bool:
         """Return whether a mark is anywhere in the text, even as a part of a word; this is fast."""
         for mark in self.all:  # noqa: SIM110  (`any` takes three times as long)
-            if mark in text:
+            if mark[:1] in text and mark in text:  # one character is found many times faster than several
                 return True
         return False
 

@@ -35,7 +35,7 @@ def facts(tokenizer):
         repr(tokenizer.added_tokens_decoder),
         tokenizer.special_tokens_map,
         repr(sorted(options.items())),
-        [tokenizer(text).input_ids for text in [*TEXTS, "<s> zebra </s>", ""]],
+        [tokenizer(text).input_ids for text in [*TEXTS, "<s> the </s>", ""]],
         tokenizer.padding_side,
     )
 
