@@ -90,7 +90,7 @@ def _json_lines(conditions: dict[str, str], *columns: Iterable[Any]) -> Iterable
 def _json_numbers(values: Any) -> list[str]:
     """Return numbers as JSON writes them.
 
-    >>> _json_numbers([-0.5, -math.inf])
+    >>> _json_numbers([-0.5, float("-inf")])
     ['-0.5', 'null']
     """
     return strict_json(values)[1:-1].split(", ")

@@ -55,7 +55,7 @@ class EncodedTexts(MadeItems[EncodedText]):
         lengths, words: (texts,) int64, tokens and words of each text.
         unknown_words: all unknown words, text after text; `unknown_word_counts`, (texts,) int64, how many of each text.
         unknown_tokens: (unknown tokens,) int64, their places in their texts; `unknown_token_counts`, (texts,) int64.
-        possible: (texts,) bool. The ids of a text that cannot be encoded are none.
+        possible: (texts,) bool; a text that cannot be encoded has no ids.
     """
 
     def __init__(

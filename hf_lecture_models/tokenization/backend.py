@@ -210,16 +210,15 @@ class LectureTokenizer(TokenizersBackend):
     def _read_once(cls, folder: Path) -> dict[str, Any]:
         """Return the backend of a folder that this package wrote, and its added tokens, as arguments for transformers.
 
-        By itself transformers would parse all of `tokenizer.json` a second time to find the added tokens. Nothing is
-        returned for a folder with files of other releases, which say more.
+        By itself transformers would parse all of `tokenizer.json` again for these. Folders of other releases have more
+        files or fields: for them nothing is returned.
         """
         path, settings = folder / "tokenizer.json", folder / "tokenizer_config.json"
+        if not (path.is_file() and settings.is_file() and b'"added_tokens"' in path.read_bytes()):
+            return {}
         others = ("special_tokens_map.json", "added_tokens.json")
-        if not (path.is_file() and settings.is_file()) or any((folder / name).exists() for name in others):
-            return {}
-        if not {"added_tokens_decoder", "fast_tokenizer_files"}.isdisjoint(read_json(settings)):
-            return {}
-        if b'"added_tokens"' not in path.read_bytes():
+        own = {"added_tokens_decoder", "fast_tokenizer_files"}.isdisjoint(read_json(settings))
+        if not own or any((folder / name).exists() for name in others):
             return {}
         backend = cls._read_backend(str(path))
         return {"tokenizer_object": backend, "added_tokens_decoder": backend.get_added_tokens_decoder()}

@@ -91,8 +91,8 @@ def strip_bounds(texts: Any, tokenizer: Any = None) -> Any:
         return texts  # split as they are, or refused by the tokenizer
     bounds = TextBounds(tokenizer)
     if isinstance(texts, Sequence):
-        parts = (texts[first : first + _AT_ONCE] for first in range(0, len(texts), _AT_ONCE))
-        return [text for part in parts for text in bounds.strip_all(part)]
+        starts = range(0, len(texts), _AT_ONCE)
+        return [text for first in starts for text in bounds.strip_all(texts[first : first + _AT_ONCE])]
     return (bounds.strip(text) if isinstance(text, str) else text for text in texts)
 
 

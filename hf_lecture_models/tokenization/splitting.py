@@ -299,8 +299,12 @@ def _index_with_arrow(texts: list[str]) -> WordIndex:
     rows = [text.encode() for text in texts]
     ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)) + 1)
     characters, bounds = _cut_at_spaces(b" ".join([*rows, b""]))
-    index = _arrow_strings(characters, bounds).dictionary_encode()
-    words, codes = _joined(index.dictionary).decode().split(" ")[:-1], np.from_dlpack(index.indices)
+    # `pyarrow.array` and `to_numpy` would import pandas, which takes longer than splitting a million words.
+    offsets, raw = map(arrow().py_buffer, (np.concatenate([[0], bounds]), characters))
+    index = arrow().LargeStringArray.from_buffers(len(bounds), offsets, raw).dictionary_encode()
+    _, places, joined = index.dictionary.buffers()
+    joined = joined.to_pybytes()[: np.frombuffer(places, np.int64)[len(index.dictionary)]]
+    words, codes = joined.decode().split(" ")[:-1], np.from_dlpack(index.indices)
     last = np.searchsorted(bounds, ends, side="right")  # pieces up to the end of each text
     if "" in words:
         empty = words.index("")
@@ -315,7 +319,7 @@ def _index_with_arrow(texts: list[str]) -> WordIndex:
 def _cut_at_spaces(characters: bytes) -> tuple[bytes, np.ndarray]:
     r"""Return the UTF-8 with a space for each white-space character of ASCII, and the place after each space.
 
-    A piece is all up to a space, with that space; a space alone, as after another one, is no word.
+    A piece is all up to a space, with that space; a space alone, as after another one, is not a word.
 
     >>> _cut_at_spaces(b"a\ta  ")
     (b'a a  ', array([2, 4, 5]))
@@ -324,19 +328,6 @@ def _cut_at_spaces(characters: bytes) -> tuple[bytes, np.ndarray]:
     if is_space.any():
         characters = characters.translate(_TO_SPACES)
     return characters, np.flatnonzero(np.frombuffer(characters, np.uint8) == ord(" ")) + 1
-
-
-def _joined(strings: Any) -> bytes:
-    """Return the UTF-8 of an array of strings that Arrow has made, one after the other."""
-    _, offsets, characters = strings.buffers()
-    return characters.to_pybytes()[: np.frombuffer(offsets, np.int64)[len(strings)]]
-
-
-def _arrow_strings(characters: bytes, ends: np.ndarray) -> Any:
-    """Return the pieces of UTF-8 that end at (pieces,) places."""
-    # `pyarrow.array` and `to_numpy` would import pandas, which takes longer than splitting a million words.
-    offsets = arrow().py_buffer(np.concatenate([[0], ends]))
-    return arrow().LargeStringArray.from_buffers(len(ends), offsets, arrow().py_buffer(characters))
 
 
 def _kind(value: object) -> str:
