@@ -8,6 +8,7 @@ vocabulary (OOV).
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ import numpy as np
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.evaluation.score_sums import ScoreSums
-from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import ContextLimit, TextScore, score_stream_chunks, score_texts
 from hf_lecture_models.io.progress import ProgressBar
 
 CHUNK = 4096
@@ -175,7 +176,8 @@ def evaluate_language_model(
     Args:
         model, tokenizer: any causal language model of transformers, and its tokenizer.
         texts: each item is one text that ends in `</s>`; one may be empty.
-        stream: carry state and context across texts. By default each text is scored by itself.
+        stream: carry state and context across texts. By default each text is scored by itself. A few thousand texts
+            are held at a time; all of them for a stream, unless the model is an n-gram.
         batch_size, progress: the most texts per batch, fewer if the logits would not fit; and whether to show a bar.
         score: computes the scores; by default `score_texts`, or `score_stream` with `stream`.
 
@@ -187,21 +189,27 @@ def evaluate_language_model(
             `score` for streams without `stream` or the reverse; or as `score`.
     """
     check_texts(texts)
-    if score is not None and score.stream != stream:
-        rule = "texts that follow each other: give stream=True" if score.stream else "each text by itself: not a stream"
-        raise ValueError(f"{type(score).__name__} scores {rule}")
-    score_chunk = score or (score_stream if stream else score_texts)
+    _check_scorer(score, stream)
     sums = PerplexityAccumulator(model, tokenizer, stream)
-    for chunk in _chunks(texts, stream, progress):
-        sums.add(score_chunk(model, tokenizer, chunk, batch_size=batch_size, progress=progress))
+    chunks = _chunks(texts, whole=stream and score is not None, progress=progress)
+    options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
+    each = map(partial(score or score_texts, model, tokenizer, **options), chunks)
+    for scores in score_stream_chunks(model, tokenizer, chunks, **options) if stream and score is None else each:
+        sums.add(scores)
     return sums.measures() | ({} if score is None else score.conditions(model))
 
 
-def _chunks(texts: Iterable[str], stream: bool, progress: bool) -> Iterator[list[str]]:
-    """Yield the texts in lists, all at once for a stream, with a report of the progress."""
+def _check_scorer(score: Scorer | None, stream: bool) -> None:
+    if score is not None and score.stream != stream:
+        rule = "texts that follow each other: give stream=True" if score.stream else "each text by itself: not a stream"
+        raise ValueError(f"{type(score).__name__} scores {rule}")
+
+
+def _chunks(texts: Iterable[str], whole: bool, progress: bool) -> Iterator[list[str]]:
+    """Yield the texts in lists, or all at once if `whole`, with a report of the progress."""
     total = len(texts) if isinstance(texts, Sequence) else None
     with ProgressBar(total=total, desc="evaluating", unit=" texts", shown=progress) as bar:
-        for chunk in [list(texts)] if stream else text_chunks(texts):
+        for chunk in [list(texts)] if whole else text_chunks(texts):
             yield chunk
             bar.update(len(chunk))
 

@@ -7,8 +7,9 @@ sequences that begin with u. Every number here is a natural logarithm.
 
 import inspect
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -309,6 +310,29 @@ def score_stream(
         else:
             log_probs = score_rows(model, [stream], limit, batch_size, progress)[0]
     return split_stream(encoded, stream, predicted, np.concatenate([[0.0], log_probs]))
+
+
+def score_stream_chunks(
+    model: Any, tokenizer: Any, chunks: Iterable[Sequence[str]], batch_size: int = 64, progress: bool = False
+) -> Iterator[TextScores]:
+    """Yield what `score_stream` returns for the texts of all chunks, chunk by chunk, with the same numbers.
+
+    An n-gram keeps as many tokens from chunk to chunk as it looks back. Any other model is given all texts at once.
+    """
+    if trait(model, "score_joined") is None:
+        yield score_stream(model, tokenizer, list(chain.from_iterable(chunks)), batch_size, progress)
+        return
+    limit, before = ContextLimit.of(model), np.zeros(0, np.int64)
+    check_tokenizer(model, tokenizer)
+    for texts in chunks:
+        encoded, stream, predicted = encode_stream(tokenizer, texts)
+        tokens = np.concatenate([before, stream])
+        log_probs = np.zeros(len(tokens))
+        if len(stream):
+            with evaluation_mode(model), torch.no_grad():
+                log_probs[1:] = score_rows(model, [tokens], limit, batch_size, progress)[0]
+        yield split_stream(encoded, stream, predicted, log_probs[len(before) :])
+        before = tokens[-limit.overlap :]
 
 
 def encode_stream(

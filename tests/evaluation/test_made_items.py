@@ -10,7 +10,7 @@ from hf_lecture_models.evaluation import language_model, made_items, scoring
 from hf_lecture_models.evaluation.encoding import EncodedTexts, encode_texts
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.score_sums import ScoreSums
-from hf_lecture_models.evaluation.scoring import TextScores, score_stream, score_texts
+from hf_lecture_models.evaluation.scoring import TextScores, score_stream, score_stream_chunks, score_texts
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -126,16 +126,31 @@ class Counted(str):
         Counted.held -= 1
 
 
-def test_a_corpus_is_measured_in_bounded_memory(monkeypatch):
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_corpus_is_measured_in_bounded_memory(stream, monkeypatch):
     model, tokenizer = fitted("unknown word")
-    expected = evaluate_language_model(model, tokenizer, TEXTS * 50, progress=False)
+    expected = evaluate_language_model(model, tokenizer, TEXTS * 50, stream, progress=False)
     monkeypatch.setattr(language_model, "CHUNK", 8)
     most = []
     for times in (10, 50):
         Counted.held = Counted.most = 0
         texts = (Counted(text) for _ in range(times) for text in TEXTS)
-        measures = evaluate_language_model(model, tokenizer, texts, progress=False)
+        measures = evaluate_language_model(model, tokenizer, texts, stream, progress=False)
         assert Counted.held == 0
         most.append(Counted.most)
     assert measures == expected
     assert most[0] == most[1] <= 3 * 8
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("smoothing", ["add_alpha", "stupid_backoff", "kneser_ney"])
+def test_a_stream_in_chunks_has_the_numbers_of_the_whole(name, smoothing):
+    tokenizer = TOKENIZERS[name]
+    texts = [TEXTS[index % 7] for index in range(40)]
+    for order in (1, 4):
+        model = NGramForCausalLM.fit(TRAIN * 2, tokenizer, order=order, smoothing=smoothing, progress=False)
+        expected = score_stream(model, tokenizer, texts)
+        for size in (1, 3, 40):
+            chunks = (texts[first : first + size] for first in range(0, 40, size))
+            found = [one for part in score_stream_chunks(model, tokenizer, chunks) for one in part]
+            assert expected == found
