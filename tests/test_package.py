@@ -254,7 +254,7 @@ def _closure(start: Path) -> set[Path]:
 # What a training needs: data, rows, batches, steps, checkpoint. Tokenizers, models, formats of files and what a card
 # keeps are in registries, which the package fills. The most files, and the most lines with blank ones.
 CLOSURES = {
-    "training/train_causal_lm.py": (77, 11_700),
+    "training/train_causal_lm.py": (77, 11_750),
     "training/finetune_glue.py": (82, 11_800),
     "training/train_translation.py": (79, 11_300),
     "training/train_word2vec.py": (68, 10_000),
