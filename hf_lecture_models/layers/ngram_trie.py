@@ -146,8 +146,8 @@ class NGramTrie(nn.Module):
         """Natural log p of each word, (words,), after its `contexts` of 1 to order-1 words, (order-1, words)."""
         total = self.log10("probs", 1, words)
         for n, context in enumerate(contexts, 2):
-            at = (context >= 0).nonzero().squeeze(1)
-            self.extend(n, at, context[at], words, total)
+            at = where_true(context >= 0)
+            self.extend(n, at, context.index_select(0, at), words, total)
         return total * math.log(10)
 
     @method_with_weights

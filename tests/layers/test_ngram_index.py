@@ -127,7 +127,7 @@ def test_all_tables_take_at_most_1_6_times_those_of_the_model(sizes, bits):
 
 def test_it_pays_from_half_as_many_queries_as_keys_on():
     assert [pays(keys, 500) for keys in (0, 1, 1000, 1001)] == [False, True, True, False]
-    # Rows of tables from 2^31 keys on are no int32.
+    # The last rows of 2^31 keys do not fit into int32.
     assert [pays(keys, 2**40) for keys in (2**31 - 1, 2**31)] == [True, False]
 
 
