@@ -6,8 +6,10 @@
 kenlm is given each line as a str, as its interface wants it; ours, ids as one stream, ids in padded batches of short
 rows, text as one corpus, texts through `score_texts`, whose objects are all made or none of them, and
 `evaluate_language_model`, which makes none, or a file that the command line's verb reads, the loading of the model
-included, the imports not. Tokens per CPU second, the median of the repeats. A full distribution of the next word is one
-row over the vocabulary; KenLM needs a query for each word of it.
+included, the imports not. Tokens per CPU second, the median of the repeats. Hash tables beside those of the model
+(`layers/ngram_index.py`) exist before, as after many calls; but for the verb, which loads the model, and for a first
+call, of one stream. A full distribution of the next word is one row over the vocabulary; KenLM needs a query for each
+word of it.
 """
 
 import io
@@ -31,6 +33,7 @@ from hf_lecture_models.cli import score
 from hf_lecture_models.cli.io import load_language_model
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.evaluation.scoring import score_texts
+from hf_lecture_models.layers.ngram_index import INDEXES, hash_tables
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
@@ -105,6 +108,28 @@ def distributions_per_second(model, tokenizer, texts: list[str], repeats: int) -
     return POSITIONS / timed(lambda: model(ids).logits, repeats)[1]
 
 
+def make_index(model, function: Callable[[], float]) -> dict[str, float]:
+    """Call until all orders have hash tables: CPU seconds of a first call and of making the tables, and their memory.
+
+    The memory is that of the model's tables and the hash tables, over that of the model's alone.
+    """
+    trie, orders = model.trie, range(2, model.trie.order + 1)
+    first = []
+    for _ in range(3):
+        INDEXES.clear()
+        first.append(timed(function)[1])
+    while not all(INDEXES[trie][n].tables for n in orders):
+        function()
+    tables = [table for n in orders for table in INDEXES[trie][n].tables]
+    stored = sum(buffer.nbytes for buffer in trie.buffers())
+    indexes = [INDEXES[trie][n] for n in orders]
+    building = timed(lambda: [hash_tables(index.keys, index.slots) for index in indexes], 3)[1]
+    memory = 1 + sum(table.nbytes for table in tables) / stored
+    print(f"a first call, of one stream, takes {median(first):.3f} CPU s")
+    print(f"all hash tables take {building:.3f} CPU s to make, and with them the model {memory:.2f} times its memory")
+    return {"first_call_cpu_s": median(first), "building_cpu_s": building, "memory_ratio": memory}
+
+
 def in_turn(functions, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
     """Call all functions one after the other, several times: the median CPU seconds of each, and its result."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
@@ -143,6 +168,7 @@ def main() -> None:
         (Path(folder) / "test.txt").write_text("".join(text + "\n" for text in test), "utf-8")
         functions["text, by the verb score"] = lambda: by_the_verb(Path(folder))
         loading = timed(lambda: load_language_model(folder, None), options.repeats)[1]
+        index = make_index(model, functions["ids, one stream"])
         seconds, sums = in_turn(functions, options.repeats)
     rates = {name: tokens / taken for name, taken in seconds.items()}
     peers = report(rates, {name: math.exp(-total / tokens) for name, total in sums.items()})
@@ -150,6 +176,7 @@ def main() -> None:
     results = {"order": options.order, "tokens": tokens, "tokens_per_cpu_s": rates, "distributions_per_cpu_s": rows}
     results["verb"] = {"cpu_s": tokens / rates["text, by the verb score"], "loading_cpu_s": loading}
     print(f"the verb score takes {results['verb']['cpu_s']:.3f} CPU s, of which loading takes {loading:.3f}")
+    results["index"] = index | {"first_call_tokens_per_cpu_s": tokens / index["first_call_cpu_s"]}
     results["ratios"] = {peer: rates["ids, one stream"] / rates[peer] for peer in peers}
     results["all_ratios"] = {name: {peer: rate / rates[peer] for peer in peers} for name, rate in rates.items()}
     line = f"full distributions of the next word, {model.config.vocab_size} words: {rows:,.0f} per CPU s"

@@ -44,10 +44,10 @@ class ClassNGramTrie(NGramTrie):
         """Find the contexts as `NGramTrie.contexts` does, in n-grams of classes."""
         return super().contexts(self._classes(words)[0], starts)
 
-    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+    def score(self, words: Tensor, starts: Tensor, measured: bool = False) -> tuple[Tensor, Tensor | None]:
         """Score words as `NGramTrie.score` does: the class given the classes before it, times the word in its class."""
         classes, in_class = self._classes(words)
-        scores, lengths = super().score(classes, starts)
+        scores, lengths = super().score(classes, starts, measured)
         return scores + in_class, lengths
 
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:

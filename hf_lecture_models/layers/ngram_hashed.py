@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.layers.execution import method_with_weights
-from hf_lecture_models.layers.ngram_search import find, where_true
+from hf_lecture_models.layers.ngram_search import where_true
 from hf_lecture_models.layers.ngram_trie import NGramTrie
 
 _PAIRS = 1 << 20  # of a context and a word, that are looked up at a time
@@ -64,7 +64,7 @@ class HashedNGrams(NGramTrie):
             at = where_true((entries >= 0) & (contexts >= 0))
             longer = extended(keys.index_select(0, at), numbers.index_select(0, at - (n - 1)))
             keys = keys.index_copy(0, at, longer)
-            entries = torch.full_like(words, -1).index_copy_(0, at, find(self.keys(n), longer))
+            entries = torch.full_like(words, -1).index_copy_(0, at, self.find(n, longer))
             yield entries, contexts
 
     @method_with_weights
@@ -78,15 +78,16 @@ class HashedNGrams(NGramTrie):
         return found
 
     @method_with_weights
-    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Natural log p of each word in its row, and the length of its stored n-gram, as `NGramTrie.score`."""
+    def score(self, words: Tensor, starts: Tensor, measured: bool = False) -> tuple[Tensor, Tensor | None]:
+        """Natural log p of each word in its row, and the length of its n-gram, as `NGramTrie.score`."""
         alone = self.log10("probs", 1, words)
-        total, lengths = alone.clone(), torch.ones_like(words)
+        total, lengths = alone.clone(), torch.ones_like(words) if measured else None
         for n, (entries, contexts) in enumerate(self._walk(words, starts, self.order), 2):
             known, at = where_true(contexts >= 0), where_true(entries >= 0)
             total.index_add_(0, known, self.log10("backoffs", n - 1, contexts.index_select(0, known)))
             total.index_copy_(0, at, self.log10("probs", n, entries.index_select(0, at)))
-            lengths.index_fill_(0, at, n)
+            if lengths is not None:
+                lengths.index_fill_(0, at, n)
         return total.masked_fill_(alone == -math.inf, -math.inf) * math.log(10), lengths
 
     @method_with_weights
@@ -115,7 +116,7 @@ class HashedNGrams(NGramTrie):
             before = context.index_select(0, rows)
             at = where_true(before >= 0)
             longer = extended(keys.index_select(0, at), self._numbers(before.index_select(0, at)))
-            entries = find(self.keys(n), longer)
+            entries = self.find(n, longer)
             hits = where_true(entries >= 0)
             places, rows = (one.index_select(0, at).index_select(0, hits) for one in (places, rows))
             keys = longer.index_select(0, hits)
@@ -134,6 +135,6 @@ class HashedNGrams(NGramTrie):
             if n > 1:
                 found = extended(keys.index_select(0, at), found)
             keys.index_copy_(0, at, found)
-            entries = words if n == 1 else find(self.keys(n), found)
+            entries = words if n == 1 else self.find(n, found)
             weights[n - 1].index_copy_(0, at, self.log10("backoffs", n, entries))
         return weights.flip(0).cumsum(0).flip(0)

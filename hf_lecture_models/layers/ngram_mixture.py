@@ -30,10 +30,9 @@ class NGramMixture(nn.Module):
         """(contexts, tokens): index of the n-grams that end at each word of a stream, for one model after another."""
         return torch.cat([trie.contexts(words, starts) for trie in self.tries])
 
-    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Natural log p of each word of a stream given those before it in its row, and the length of its n-gram."""
-        found = [trie.score(words, starts) for trie in self.tries]
-        return self._mixed([scores for scores, _ in found]), torch.stack([lengths for _, lengths in found]).amax(0)
+    def score(self, words: Tensor, starts: Tensor, measured: bool = False) -> tuple[Tensor, Tensor | None]:
+        """Natural log p of each word of a stream given those before it in its row, and no lengths of n-grams."""
+        return self._mixed([trie.score(words, starts)[0] for trie in self.tries]), None
 
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
         """Natural log p of each word after its contexts, (words,)."""

@@ -77,6 +77,10 @@ class NGramTrie(nn.Module):
             at = (codes if at is None else codes.index_select(0, at)).long() & (2**self.bits - 1)
         return values if at is None else values.index_select(0, at)
 
+    def find(self, n: int, queries: Tensor) -> Tensor:
+        """Index of each query, (queries,), among the keys of order n, or -1; the package's is in `ngram_index.py`."""
+        return find(self.keys(n), queries)
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NGramTrie:
         # Seen as integers of the same width, floats move to another device and are never cast.
         for name, buffer in self.named_buffers(recurse=False):
@@ -95,7 +99,7 @@ class NGramTrie(nn.Module):
             total: (tokens,) log10 p by all shorter contexts, updated in place: p of the n-gram where it is stored, else
                 times the context's back-off weight. None if only the indices are wanted.
         """
-        entries = find(self.keys(n), contexts * self.vocab_size + words.index_select(0, at))
+        entries = self.find(n, contexts * self.vocab_size + words.index_select(0, at))
         hits = where_true(entries >= 0)
         stored, entries = at.index_select(0, hits), entries.index_select(0, hits)
         if total is not None:
@@ -110,13 +114,14 @@ class NGramTrie(nn.Module):
 
         ``starts``, (tokens,) bool, is True where a row starts: no n-gram crosses it.
         """
-        ends_row = torch.cat((starts[1:], starts.new_ones(1)))
-        at, entries = torch.arange(len(words), device=words.device), words
+        row_goes_on = torch.cat((~starts[1:], starts.new_zeros(1)))
+        at = where_true(row_goes_on)
+        contexts = words.index_select(0, at)
         for n in range(2, order + 1):
-            goes_on = where_true(~ends_row.index_select(0, at))
-            contexts = entries.index_select(0, goes_on)
-            at, entries = self.extend(n, at.index_select(0, goes_on) + 1, contexts, words, total)
+            at, entries = self.extend(n, at + 1, contexts, words, total)
             yield at, entries
+            longer = where_true(row_goes_on.index_select(0, at))
+            at, contexts = at.index_select(0, longer), entries.index_select(0, longer)
 
     @method_with_weights
     def contexts(self, words: Tensor, starts: Tensor) -> Tensor:
@@ -128,20 +133,21 @@ class NGramTrie(nn.Module):
         return found
 
     @method_with_weights
-    def score(self, words: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Natural log p of each word in its row (see `walk`), and the length of its stored n-gram; (tokens,) each."""
-        total, lengths = self.log10("probs", 1, words), torch.ones_like(words)
+    def score(self, words: Tensor, starts: Tensor, measured: bool = False) -> tuple[Tensor, Tensor | None]:
+        """Natural log p of each word in its row (see `walk`), and the length of its n-gram if `measured`; (tokens,)."""
+        total, lengths = self.log10("probs", 1, words), torch.ones_like(words) if measured else None
         for n, (at, _) in enumerate(self.walk(words, starts, self.order, total), 2):
-            lengths.index_fill_(0, at, n)
-        return total * math.log(10), lengths
+            if lengths is not None:
+                lengths.index_fill_(0, at, n)
+        return total.mul_(math.log(10)), lengths
 
     @method_with_weights
     def log_probs(self, contexts: Tensor, words: Tensor) -> Tensor:
         """Natural log p of each word, (words,), after its `contexts` of 1 to order-1 words, (order-1, words)."""
         total = self.log10("probs", 1, words)
         for n, context in enumerate(contexts, 2):
-            at = (context >= 0).nonzero().squeeze(1)
-            self.extend(n, at, context[at], words, total)
+            at = where_true(context >= 0)
+            self.extend(n, at, context.index_select(0, at), words, total)
         return total * math.log(10)
 
     @method_with_weights

@@ -4,6 +4,8 @@
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.io.registration import attach, register
+from hf_lecture_models.layers.ngram_index import find_indexed
+from hf_lecture_models.layers.ngram_trie import NGramTrie
 from hf_lecture_models.models.ngram.checks_ngram import (
     ALLOWED_VALUES,
     LARGEST_VALUES,
@@ -24,6 +26,7 @@ NGramConfig.allowed_values, NGramConfig.positive_fields = ALLOWED_VALUES, POSITI
 NGramConfig.largest_values = LARGEST_VALUES
 setattr(NGramConfig, "ngram_counts", property(ngram_counts))  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
+setattr(NGramTrie, "find", find_indexed)  # noqa: B010
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from hf_lecture_models.layers.ngram_search import sort_keys
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.tokenization.corpus import read_training_lines
 
@@ -127,3 +126,23 @@ def continuation_counts(counts: list[NGramCounts], n: int) -> np.ndarray:
     entry = counts[n - 1]
     before = np.bincount(counts[n].suffixes, minlength=len(entry.keys))
     return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
+
+
+def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort keys together with their increasing positions; equal keys stay in their order.
+
+    The keys are overwritten.
+
+    >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
+    (array([5, 7, 7]), array([4, 2, 6]))
+    """
+    bits = int(positions.max(initial=0)).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63 or keys.min(initial=0) < 0:
+        order = np.argsort(keys, kind="stable")
+        return keys[order], positions[order]
+    keys <<= bits  # one number holds both: sorting numbers is several times faster than finding their order
+    keys |= positions
+    keys.sort()
+    positions = keys & ((1 << bits) - 1)
+    keys >>= bits
+    return keys, positions

@@ -121,7 +121,8 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
         check_token_ids(input_ids, self.config.vocab_size)
         real = real_token_mask(input_ids, attention_mask, None)
         # The last entry is "no context": index -1 finds it.
-        contexts = F.pad(self.trie.contexts(input_ids[real], _row_starts(real)), (0, 1), value=-1)
+        starts = _row_starts(where_true(real.flatten()), real)
+        contexts = F.pad(self.trie.contexts(input_ids[real], starts), (0, 1), value=-1)
         # (batch, seq): index, among the real tokens of the batch, of the last one up to each position.
         states = (real.flatten().cumsum(0).view_as(real) - 1).masked_fill(real.cumsum(1) == 0, -1)
         loss = self._loss(contexts, states, labels, **kwargs) if labels is not None or kwargs else None
@@ -158,7 +159,7 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
         check_token_ids(input_ids, config.vocab_size)
         real = real_token_mask(input_ids, attention_mask, config.pad_token_id)
         at = where_true(real.flatten())
-        words, starts = input_ids.flatten().index_select(0, at), _row_starts(real)
+        words, starts = input_ids.flatten().index_select(0, at), _row_starts(at, real)
         scores = torch.zeros(input_ids.numel(), dtype=torch.float32, device=input_ids.device)
         return scores.index_copy_(0, at, self.score_rows(words, starts)).view_as(input_ids)
 
@@ -166,8 +167,8 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
     def score_rows(self, words: Tensor, starts: Tensor) -> Tensor:
         """Return what `score` returns for rows that follow each other without padding, (tokens,) float32."""
         config = self.config
-        log_probs, lengths = self.trie.score(words, starts)
-        if not config.is_distribution:
+        log_probs, lengths = self.trie.score(words, starts, not config.is_distribution)
+        if lengths is not None:
             places = torch.arange(len(words), device=words.device)
             longest = (places - places.masked_fill(~starts, 0).cummax(0).values + 1).clamp(max=config.order)
             log_probs += math.log(config.backoff_factor) * (longest - lengths)
@@ -177,12 +178,12 @@ class NGramForCausalLM(PredictsNextToken, NGramPreTrainedModel, GenerationMixin)
         return log_probs.masked_fill_(starts, 0.0)
 
 
-def _row_starts(real: Tensor) -> Tensor:
-    """Return which of `input_ids[real]` are the first of their rows, (real tokens,) bool."""
-    lengths = real.sum(1)
-    starts = torch.zeros(int(lengths.sum()), dtype=torch.bool, device=real.device)
-    starts[(lengths.cumsum(0) - lengths)[lengths > 0]] = True
-    return starts
+def _row_starts(at: Tensor, real: Tensor) -> Tensor:
+    """Return which of the real tokens, in the order of `at`, are the first of their rows, (real tokens,) bool."""
+    rows = torch.arange(len(real), device=at.device) * real.shape[1]
+    first = torch.searchsorted(at, rows)
+    starts = torch.zeros(len(at) + 1, dtype=torch.bool, device=at.device)  # one more, for rows without tokens
+    return starts.index_fill_(0, first, True)[:-1]
 
 
 def _at_most_one(log_probs: Tensor) -> Tensor:

@@ -49,7 +49,8 @@ def stream(model, length=300):
 def test_each_method_gives_what_a_trie_gives(pair, monkeypatch):
     hashed, ordinary, _ = pair
     words, starts = stream(hashed)
-    for one, other in zip(hashed.trie.score(words, starts), ordinary.trie.score(words, starts), strict=True):
+    of_hashes, of_tables = (model.trie.score(words, starts, True) for model in (hashed, ordinary))
+    for one, other in zip(of_hashes, of_tables, strict=True):
         torch.testing.assert_close(one, other)
     of_hashes, of_tables = (model.trie.contexts(words, starts) for model in (hashed, ordinary))
     assert torch.equal(of_hashes >= 0, of_tables >= 0)
