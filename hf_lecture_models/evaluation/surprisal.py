@@ -54,13 +54,13 @@ class TokenSpan:
 
 
 class TokenSpans(Sequence[TokenSpan]):
-    """The spans of a text, the last of them its end, as arrays: there may be millions. Each is made when asked for.
+    """The spans of a text as arrays, since there may be millions; a `TokenSpan` is made when it is asked for.
 
     Args:
         text: the text.
         ends: (spans,) int64, where each span ends.
-        bits: (spans,) float64, as those below the field of a `TokenSpan`.
-        visible: (spans,) int64, `end`, with -1 for None.
+        bits: (spans,) float64.
+        visible: (spans,) int64, the `end` of each `TokenSpan`, or -1 for None.
         unknown: (spans,) bool.
         tokens: (spans,) int64.
 
@@ -89,7 +89,8 @@ class TokenSpans(Sequence[TokenSpan]):
         ends = np.cumsum([len(span.text) for span in spans], dtype=np.int64)
         visible = np.array([-1 if span.end is None else span.end for span in spans], np.int64)
         bits = np.array([span.bits for span in spans], np.float64)
-        unknown, tokens = (np.array([getattr(span, name) for span in spans], type_) for name, type_ in _KEPT)
+        unknown = np.array([span.unknown for span in spans], bool)
+        tokens = np.array([span.tokens for span in spans], np.int64)
         return cls("".join(span.text for span in spans), ends, bits, visible, unknown, tokens)
 
     def __len__(self) -> int:
@@ -112,9 +113,6 @@ class TokenSpans(Sequence[TokenSpan]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-_KEPT: list[tuple[str, Any]] = [("unknown", bool), ("tokens", np.int64)]
 
 
 @dataclass(frozen=True)
