@@ -9,8 +9,8 @@
    takes 0.3 s or more. MiB is the largest resident memory (VmHWM) during a call less that before it: weights and inputs
    do not count, their gradients do. The process returns what it frees while memory is measured, and keeps it while time
    is. The slides' T x T memory is that of "dense, eager", which stores all scores of each head, and of "hashing", whose
-   causal form is a mask; sdpa computes the scores in blocks and stores none. Transformer-XL's layer reads segments of
-   256 with a memory of 256, each with its own backward pass.
+   causal form is a mask and stores half of them; sdpa computes the scores in blocks and stores none. Transformer-XL's
+   layer reads segments of 256 with a memory of 256, each with its own backward pass.
 2. Generation: the next token after T tokens, by a model of 2 blocks of 256 and 512 words, read in segments of 256.
    Seconds are the median of 16 tokens, MiB that of the cache's tensors.
 3. Slopes: of log seconds and of log MiB by log T from 2,048 tokens on, by least squares (linear 1, quadratic 2). The
@@ -79,7 +79,7 @@ LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 WARM_UP, TOKENS = 2, 16
 MOST_SECONDS, SLOPE_FROM = 20.0, 2048
 # Scores of all pairs need 3 GiB and more at 8,192 tokens, and four times as much at 16,384.
-LONGEST = {"dense, eager": 8192, "hashing": 8192}
+LONGEST = {"dense, eager": 8192}
 MODELS = (DENSE, *KINDS, "LSTM", "Transformer-XL")
 PICTURE = ROOT / "docs" / "attention_cost.png"
 Measure = Callable[[str, int], dict[str, float]]

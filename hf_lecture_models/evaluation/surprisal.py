@@ -5,11 +5,15 @@ A causal language model gives the probability of a piece after the text before i
 of masked words gives the probability of a piece between all others (`pseudo_likelihood`), and none to the text's end.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, overload
 
+import numpy as np
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
 
 from hf_lecture_models.evaluation.encoding import token_ends
@@ -49,6 +53,68 @@ class TokenSpan:
     """0 for the end of a text that the model gives no probability."""
 
 
+class TokenSpans(Sequence[TokenSpan]):
+    """The spans of a text as arrays, since there may be millions; a `TokenSpan` is made when it is asked for.
+
+    Args:
+        text: the text.
+        ends: (spans,) int64, where each span ends.
+        bits: (spans,) float64.
+        visible: (spans,) int64, the `end` of each `TokenSpan`, or -1 for None.
+        unknown: (spans,) bool.
+        tokens: (spans,) int64.
+
+    >>> spans = TokenSpans("a b", *map(np.array, ([1, 3], [0.5, 2.0], [1, 3], [False, True], [1, 1])))
+    >>> len(spans), spans[-1]
+    (2, TokenSpan(text=' b', bits=2.0, end=3, unknown=True, tokens=1))
+    """
+
+    def __init__(
+        self,
+        text: str,
+        ends: np.ndarray,
+        bits: np.ndarray,
+        visible: np.ndarray,
+        unknown: np.ndarray,
+        tokens: np.ndarray,
+    ) -> None:
+        self.text, self.ends = text, ends
+        self.bits, self.visible, self.unknown, self.tokens = bits, visible, unknown, tokens
+
+    @classmethod
+    def of(cls, spans: Sequence[TokenSpan]) -> TokenSpans:
+        """Return spans as arrays."""
+        if isinstance(spans, TokenSpans):
+            return spans
+        ends = np.cumsum([len(span.text) for span in spans], dtype=np.int64)
+        visible = np.array([-1 if span.end is None else span.end for span in spans], np.int64)
+        bits = np.array([span.bits for span in spans], np.float64)
+        unknown = np.array([span.unknown for span in spans], bool)
+        tokens = np.array([span.tokens for span in spans], np.int64)
+        return cls("".join(span.text for span in spans), ends, bits, visible, unknown, tokens)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, at: int) -> TokenSpan: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[TokenSpan]: ...
+    def __getitem__(self, at: int | slice) -> TokenSpan | list[TokenSpan]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        place = range(len(self))[at]
+        start, visible = int(self.ends[place - 1]) if place else 0, int(self.visible[place])
+        end = None if visible < 0 else visible
+        text = self.text[start : int(self.ends[place])]
+        return TokenSpan(text, float(self.bits[place]), end, bool(self.unknown[place]), int(self.tokens[place]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class ScoredText:
     """A text scored by one model: its spans, with the end of the text last, and its measures.
@@ -57,7 +123,7 @@ class ScoredText:
     """
 
     text: str
-    spans: list[TokenSpan]
+    spans: Sequence[TokenSpan]
     measures: dict[str, Any]
     unknown_words: tuple[str, ...] = ()
 
@@ -141,44 +207,68 @@ def causal_spans(model: Any, tokenizer: Any, score: TextScore) -> ScoredText:
     """Return the spans of a text whose tokens a causal model has scored, from `score_texts` or `score_stream`."""
     sums = PerplexityAccumulator(model, tokenizer)
     sums.add([score])
-    *bits, last = (-score.log_probs / math.log(2)).tolist()
-    spans = _spans(tokenizer, score, bits, last) if score.encoded.possible else []
+    bits = -score.log_probs / math.log(2)
+    spans = _spans(tokenizer, score, bits[:-1], float(bits[-1])) if score.encoded.possible else []
     return ScoredText(score.encoded.text, spans, sums.measures(), score.encoded.unknown_words)
 
 
 def _masked(tokenizer: Any, score: TextScore) -> ScoredText:
-    bits = (-score.log_probs / math.log(2)).tolist()
+    bits = -score.log_probs / math.log(2)
     spans = _spans(tokenizer, score, bits, math.nan) if score.encoded.possible else []
     measures = {"tokens": len(score.ids), "unknown": len(score.encoded.unknown_words), "log_prob": score.log_prob}
     return ScoredText(score.encoded.text, spans, measures, score.encoded.unknown_words)
 
 
-def _spans(tokenizer: Any, score: TextScore, bits: Sequence[float], last: float) -> list[TokenSpan]:
+def _spans(tokenizer: Any, score: TextScore, bits: np.ndarray, last: float) -> TokenSpans:
     """Return a span for each token with the white space before it, and one for the text's end.
 
     Several tokens of one character are one span.
     """
-    text, unknown = score.encoded.text, set(score.encoded.unknown_tokens)
-    ends = token_ends(tokenizer, text)
-    spans: list[TokenSpan] = []
-    start = place = 0
-    words = WORD.finditer(text)
-    word = next(words, None)
-    while place < len(ends):
-        first, end = place, ends[place]
-        while place < len(ends) and ends[place] == end:  # bytes of one character end at the same place
-            place += 1
-        visible_end = None
-        while word is not None and word.end() <= end:
-            visible_end, word = word.end(), next(words, None)
-        if word is not None and max(start, word.start()) < end:  # the token ends within this word
-            visible_end = end
-        # fsum makes 0.0 of -0.0.
-        total = bits[first] or 0.0 if place == first + 1 else math.fsum(bits[first:place])
-        is_unknown = not unknown.isdisjoint(range(first, place))
-        spans.append(TokenSpan(text[start:end], total, visible_end, is_unknown, place - first))
-        start = end
-    return [*spans, TokenSpan(text[start:], last, tokens=0 if math.isnan(last) else 1)]
+    text = score.encoded.text
+    ends_of_tokens = np.array(token_ends(tokenizer, text), np.int64)
+    # Bytes of one character end at the same place.
+    first = np.flatnonzero(np.diff(ends_of_tokens, prepend=-1))
+    ends, tokens = ends_of_tokens[first], np.diff(first, append=len(ends_of_tokens))
+    sums = bits[first] + 0.0  # of -0.0 it makes 0.0
+    for at in np.flatnonzero(tokens > 1).tolist():
+        sums[at] = math.fsum(bits[first[at] : first[at] + tokens[at]].tolist())
+    unknown = np.zeros(len(first), bool)
+    unknown[np.searchsorted(first, np.array(score.encoded.unknown_tokens, np.int64), side="right") - 1] = True
+    visible = _visible_ends(text, ends)
+    columns = ((ends, len(text)), (sums, last), (visible, -1), (unknown, False), (tokens, not math.isnan(last)))
+    return TokenSpans(text, *(np.append(column, end) for column, end in columns))
+
+
+def _visible_ends(text: str, ends: np.ndarray) -> np.ndarray:
+    """Return where the last visible character of each span ends; -1 for spans of white space alone.
+
+    >>> _visible_ends("a  bc d ", np.array([1, 2, 4, 5, 6, 8])).tolist()
+    [1, -1, 4, 5, -1, 7]
+    """
+    words = word_places(text)
+    starts = np.append(0, ends[:-1])
+    complete = np.searchsorted(words[:, 1], ends, side="right")  # words that end within or before the span
+    within = np.append(words[:, 0], len(text) + 1)[complete]
+    visible = np.where(complete > np.append(0, complete[:-1]), np.append(-1, words[:, 1])[complete], -1)
+    return np.where(np.maximum(starts, within) < ends, ends, visible)
+
+
+def word_places(text: str) -> np.ndarray:
+    """Return where the words of a text begin and end, (words, 2) int64.
+
+    >>> word_places("so  be").tolist()
+    [[0, 2], [4, 6]]
+    """
+    spaces = _spaces()
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    inside = ~spaces[np.minimum(codes, len(spaces) - 1)]
+    return np.flatnonzero(np.diff(inside, prepend=False, append=False)).reshape(-1, 2)
+
+
+@cache
+def _spaces() -> np.ndarray:
+    """Return which of the first characters of Unicode split words, (characters,) bool; no later one does."""
+    return np.array([WORD.match(chr(code)) is None for code in range(0x3002)])
 
 
 def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
@@ -199,13 +289,13 @@ def align_spans(scored: Sequence[ScoredText], text: str) -> list[ScoredText]:
     return [ScoredText(text, _joined(one.spans, cuts), one.measures, one.unknown_words) for one in scored]
 
 
-def _joined(spans: list[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
+def _joined(spans: Sequence[TokenSpan], cuts: set[int | None]) -> list[TokenSpan]:
     """Join spans to longer ones that end at `cuts`, and a last one for the rest."""
     joined: list[TokenSpan] = []
     group: list[TokenSpan] = []
-    for span in spans:
+    for number, span in enumerate(spans, start=1):
         group.append(span)
-        if span.end in cuts or span is spans[-1]:
+        if span.end in cuts or number == len(spans):
             text, bits = "".join(one.text for one in group), [one.bits for one in group if not math.isnan(one.bits)]
             total = math.fsum(bits) if bits else math.nan
             unknown, tokens = any(one.unknown for one in group), sum(one.tokens for one in group)

@@ -63,17 +63,24 @@ class Rows(NamedTuple):
 
     def to_front(self, tensor: Tensor) -> Tensor:
         """Return `tensor` (batch, seq, ...) with the real tokens of each row in front."""
-        return _reordered(tensor, self.order)
+        return tensor if self.order is None else tokens_at(tensor, self.order)
 
     def to_places(self, tensor: Tensor) -> Tensor:
         """Undo `to_front`."""
-        return _reordered(tensor, self.back)
+        return tensor if self.back is None else tokens_at(tensor, self.back)
 
 
-def _reordered(tensor: Tensor, order: Tensor | None) -> Tensor:
-    if order is None:
-        return tensor
-    return tensor.gather(1, order.view(*order.shape, *(1,) * (tensor.dim() - 2)).expand_as(tensor))
+def tokens_at(tensor: Tensor, places: Tensor) -> Tensor:
+    """Return the tokens at `places` (..., seq) of a tensor (..., seq) or (..., seq, width).
+
+    >>> tokens_at(torch.tensor([[5, 6, 7], [1, 2, 3]]), torch.tensor([[2, 0, 1], [0, 0, 1]])).tolist()
+    [[7, 5, 6], [1, 1, 2]]
+    """
+    texts = places.flatten(0, -2)
+    first = places.shape[-1] * torch.arange(texts.shape[0], device=places.device)
+    # Whole rows, in training several times as fast as `gather`.
+    taken = tensor.flatten(0, places.dim() - 1).index_select(0, (first[:, None] + texts).flatten())
+    return taken.unflatten(0, places.shape)
 
 
 class EfficientAttention(MultiHeadAttention):

@@ -15,19 +15,21 @@ is larger, N(i) has what is near enough in this order. It costs O(T b h²). A so
 token moves earlier ones to other chunks. So the causal form computes all scores and hides those outside of N(i), T².
 """
 
+import math
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from hf_lecture_models.layers.drawn_buffers import DrawnBuffers
-from hf_lecture_models.layers.efficient_attention import (
-    EfficientAttention,
-    Rows,
-    appended,
-    blocks_of,
-    neighbouring,
-)
+from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows, neighbouring, tokens_at
+from hf_lecture_models.layers.execution import is_traced
 from hf_lecture_models.layers.recurrent_cache import State
+
+QUERIES = 256
+"""The causal form computes the scores of so many tokens together, with no key after the last of them."""
 
 _SELF = -5e4
 """The score of a token with itself, which has a weight only beside nothing else."""
@@ -60,10 +62,12 @@ class HashingAttention(DrawnBuffers, EfficientAttention):
         """Return the R, (heads, hashes, head_dim, buckets / 2)."""
         return {name: torch.randn(shape, generator=generator) for name, shape in self.drawn_shapes().items()}
 
-    def buckets(self, k: Tensor) -> Tensor:
-        """Return the bucket of each key (batch, heads, seq, head_dim) in each round: (batch, heads, hashes, seq)."""
+    def buckets(self, k: Tensor, rows: Rows) -> Tensor:
+        """Return the bucket of each key in each round, (batch, heads, hashes, seq); padding has one of its own."""
         rotated = k.detach()[:, :, None] @ self.rotations.to(k.dtype)
-        return torch.cat((rotated, -rotated), dim=-1).argmax(-1)
+        (largest, first), (smallest, second) = rotated.max(-1), rotated.min(-1)
+        buckets = torch.where(largest >= -smallest, first, second + rotated.shape[-1])
+        return buckets.masked_fill(~rows.real[:, None, None], self.num_buckets)
 
     def vectors(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return x, k and v, (batch, heads, seq, head_dim) each."""
@@ -72,28 +76,33 @@ class HashingAttention(DrawnBuffers, EfficientAttention):
 
 
 class CausalHashingAttention(HashingAttention):
-    """N(i) among the j ≤ i, as a mask; later calls need all keys and values."""
+    """N(i) among the j ≤ i, as a mask; later calls need all keys, values and buckets, those of padding too."""
 
     is_causal = True
 
     def state_shapes(self, batch: int) -> list[tuple[int, ...]]:
-        """Return those of all keys, all values, and the count of tokens."""
+        """Return those of all keys, all values, all buckets, and the count of real tokens."""
         every = (batch, self.num_heads, -1, self.head_dim)
-        return [every, every, (batch,)]
+        return [every, every, (batch, self.num_heads, self.num_hashes, -1), (batch,)]
 
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, State]:
         """Return o_i of each head, (batch, heads, seq, head_dim), and the state after the call."""
         x, k, v = self.vectors(hidden)
-        own = self.buckets(k)
-        keys, values = state[:2] if state is not None else (None, None)
-        k, v = appended(keys, k, rows.seen), appended(values, v, rows.seen)
-        same = torch.zeros((), dtype=torch.bool, device=k.device)
-        for ours, theirs in zip(own.unbind(2), self.buckets(k).unbind(2), strict=True):
-            same = same | (ours[..., None] == theirs[..., None, :])
-        places, query = torch.arange(k.shape[2], device=k.device), rows.places[:, None, :, None]
-        scores = (x @ k.transpose(-1, -2)).masked_fill(places == query, _SELF)
-        scores = scores.masked_fill(~(same & (places <= query)), torch.finfo(scores.dtype).min)
-        return scores.softmax(-1) @ v, (k, v, rows.seen + rows.counts)
+        buckets = own = self.buckets(k, rows).to(_integers(self.num_buckets))
+        if state is not None:
+            k, v = torch.cat((state[0], k), dim=2), torch.cat((state[1], v), dim=2)
+            buckets = torch.cat((state[2], own), dim=3)
+        # What is traced holds for texts of any length: it computes all scores together.
+        parts = [(x, own)] if is_traced() else zip(x.split(QUERIES, dim=2), own.split(QUERIES, dim=3), strict=True)
+        outputs, end = [], k.shape[2] - x.shape[2]
+        for queries, ours in parts:
+            before, end = end, end + queries.shape[2]
+            # 0 where two tokens share a bucket in some round.
+            hidden = reduce(torch.minimum, _distances(ours.unbind(2), buckets[..., :end].unbind(2)))
+            later = torch.ones(end - before, end, dtype=hidden.dtype, device=hidden.device).triu(before + 1)
+            scores = _biases(hidden.maximum(later), before, x.dtype).add_(queries @ k[:, :, :end].transpose(-1, -2))
+            outputs.append(scores.softmax(-1).to(v.dtype) @ v[:, :, :end])
+        return torch.cat(outputs, dim=2), (k, v, buckets, rows.seen + rows.counts)
 
 
 class BidirectionalHashingAttention(HashingAttention):
@@ -112,56 +121,60 @@ class BidirectionalHashingAttention(HashingAttention):
     def attend_heads(self, hidden: Tensor, rows: Rows, state: State | None) -> tuple[Tensor, None]:
         """Return o_i of each head, (batch, heads, seq, head_dim)."""
         x, k, v = self.vectors(hidden)
-        seq = x.shape[2]
-        missing = (seq + self.chunk_size - 1) // self.chunk_size * self.chunk_size - seq
-        # Padding has a bucket of its own, sorted to the end.
-        buckets = self.buckets(k).masked_fill(~rows.real[:, None, None], self.num_buckets)
-        buckets = F.pad(buckets, (0, missing), value=self.num_buckets)
-        x, k, v = (F.pad(tensor, (0, 0, 0, missing)) for tensor in (x, k, v))
+        seq, size = x.shape[2], self.chunk_size
+        length = (seq + size - 1) // size * size
+        # Padding is sorted to the end.
+        buckets = F.pad(self.buckets(k, rows), (0, length - seq), value=self.num_buckets)
+        vectors = [F.pad(tensor, (0, 0, 0, length - seq)) for tensor in (x, k, v)]
         # All keys differ, so the order is that of a stable sort, which ONNX does not have.
-        steps, length = torch.arange(buckets.shape[-1], device=x.device), buckets.shape[-1]
+        steps = torch.arange(length, device=x.device)
         order = (buckets * length + steps).argsort(dim=-1)  # (batch, heads, hashes, seq)
-        rank = order.argsort(dim=-1)
-        labels = torch.stack((buckets, rank // self.chunk_size), dim=-1).transpose(2, 3)
-        outputs, totals = [], []
-        for number, (places, back) in enumerate(zip(order.unbind(2), rank.unbind(2), strict=True)):
-            output, total = self._round(x, k, v, labels, places, number)
-            outputs.append(_taken(output, back))
-            totals.append(_taken(total, back))
-        shares = torch.stack(totals).softmax(0)  # (hashes, batch, heads, seq, 1)
-        return (shares * torch.stack(outputs)).sum(0)[:, :, :seq].to(v.dtype), None
+        rank = torch.zeros_like(order).scatter(-1, order, steps.expand_as(order))
+        # Along the order buckets and chunks grow: labels differ by at most 1 if, in one bucket, the chunks do.
+        labels = (2 * buckets + rank // size).to(_integers(2 * self.num_buckets + length // size))
+        places = zip(order.unbind(2), rank.unbind(2), strict=True)
+        rounds = [self._round(vectors, labels[:, :, : number + 1], *each) for number, each in enumerate(places)]
+        sums, totals, largest = (torch.stack(parts) for parts in zip(*rounds, strict=True))
+        scales = (largest - largest.amax(0)).exp2()  # (hashes, batch, heads, seq, 1)
+        return ((scales * sums).sum(0) / (scales * totals).sum(0))[:, :, :seq].to(v.dtype), None
 
-    def _round(
-        self, x: Tensor, k: Tensor, v: Tensor, labels: Tensor, order: Tensor, number: int
-    ) -> tuple[Tensor, Tensor]:
-        """Return one round's outputs (batch, heads, seq, head_dim) and log Σ_j exp(score_j), in its sorted order.
+    def _round(self, vectors: list[Tensor], labels: Tensor, order: Tensor, rank: Tensor) -> list[Tensor]:
+        """Return Σ_j w_j v_j (batch, heads, seq, head_dim), Σ_j w_j, and m, where w_j = 2^(score_j log2(e) - m).
 
-        Args:
-            x: (batch, heads, seq, head_dim), as k and v.
-            labels: (batch, heads, seq, hashes, 2), each token's bucket and chunk in each round.
-            order: (batch, heads, seq), the token at each place of the sorted text.
-            number: the round.
+        A pair of tokens has a weight only in the first round in which it meets. The `labels` (batch, heads, rounds,
+        seq) are those of the rounds so far; `order` is the token at each place of the sorted text, `rank` the inverse.
         """
-        x, k, v, ours = (blocks_of(_taken(tensor, order), self.chunk_size) for tensor in (x, k, v, labels))
-        k, v, theirs = _with_sides(k, 0), _with_sides(v, 0), _with_sides(ours, -1)
-        rounds = [
-            (ours[..., r, 0, None] == theirs[..., None, :, r, 0])
-            & ((ours[..., r, 1, None] - theirs[..., None, :, r, 1]).abs() <= 1)
-            for r in range(self.num_hashes)
-        ]  # each (batch, heads, chunks, chunk, 3 chunk), whether two tokens meet
-        here = torch.arange(self.chunk_size, device=x.device)
-        itself = here[:, None] + self.chunk_size == torch.arange(3 * self.chunk_size, device=x.device)
-        # The weight of a pair is shared among the rounds in which it meets.
-        meetings = torch.stack(rounds).sum(0).clamp(min=1)
-        scores = (x @ k.transpose(-1, -2)).masked_fill(itself, _SELF) - meetings.log()
-        scores = scores.masked_fill(~rounds[number], torch.finfo(scores.dtype).min)
-        output, total = scores.softmax(-1).to(v.dtype) @ v, scores.logsumexp(-1, keepdim=True)
-        return output.flatten(2, 3), total.flatten(2, 3)
+        tensors = (*vectors, *labels.unbind(2))
+        x, k, v, *ours = (tokens_at(tensor, order).unflatten(2, (-1, self.chunk_size)) for tensor in tensors)
+        k, v, theirs = _with_sides(k, 0), _with_sides(v, 0), [_with_sides(label, -2) for label in ours]
+        # 1 where two tokens meet, else 2.
+        *before, last = (distance.clamp(1, 2) for distance in _distances(ours, theirs))
+        hidden = reduce(lambda sum_, other: sum_.add_(2).sub_(other), before, last - 1)
+        # Powers of 2, because torch's exp is ten times slower where the result is 0.
+        scores = _biases(hidden, self.chunk_size, x.dtype).add_(x @ k.transpose(-1, -2), alpha=math.log2(math.e))
+        # In float16 Σ_j w_j is at most 1, or Σ_j w_j v_j could be too large.
+        room = math.log2(3 * self.chunk_size) if scores.dtype == torch.float16 else 0.0
+        largest = scores.detach().amax(-1, keepdim=True) + room
+        weights = scores.sub_(largest).exp2_()
+        results = (weights.to(v.dtype) @ v, weights.sum(-1, keepdim=True), largest)
+        return [tokens_at(result.flatten(2, 3), rank) for result in results]
 
 
-def _taken(tensor: Tensor, places: Tensor) -> Tensor:
-    """Return the tokens at `places` (batch, heads, seq) of (batch, heads, seq, ...)."""
-    return tensor.gather(2, places.view(*places.shape, *(1,) * (tensor.dim() - 3)).expand_as(tensor))
+def _integers(largest: int) -> torch.dtype:
+    """Return the type of numbers from -2 to `largest`, and of their differences."""
+    return torch.int16 if largest + 2 < 2**15 else torch.int32
+
+
+def _distances(ours: Iterable[Tensor], theirs: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Yield |a - b| of each a (..., queries) and b (..., keys), of round after round: (..., queries, keys)."""
+    return ((one[..., None] - other[..., None, :]).abs_() for one, other in zip(ours, theirs, strict=True))
+
+
+def _biases(hidden: Tensor, own: int, dtype: torch.dtype) -> Tensor:
+    """Return what is added to scores: the lowest number where `hidden` > 0; key `own` is the first query itself."""
+    biases = hidden.clamp(max=1).to(dtype).mul_(torch.finfo(dtype).min)
+    biases.diagonal(own, -2, -1).fill_(_SELF)
+    return biases
 
 
 def _with_sides(chunks: Tensor, fill: int) -> Tensor:

@@ -173,8 +173,8 @@ def carried_states(cache: Any, shapes: Sequence[Sequence[tuple[int, ...]]]) -> l
         found = [tuple(tensor.shape) for tensor in layer.state or ()]
         if layer.state is not None and not _fit(found, expected):
             raise ValueError(
-                f"past_key_values is of another model or batch: its layer {number} holds tensors of shapes {found}, "
-                f"but this model and input need {list(expected)}"
+                f"past_key_values is of another model or batch, or of an earlier version: its layer {number} holds "
+                f"tensors of shapes {found}, but this model and input need {list(expected)}; read the texts again"
             )
         states.append(layer.state)
     return states

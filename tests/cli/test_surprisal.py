@@ -13,6 +13,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
 from hf_lecture_models.evaluation.scoring import score_stream, score_texts
+from hf_lecture_models.evaluation.surprisal import score_text
 from hf_lecture_models.lab.verbs import surprisal
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -142,3 +143,12 @@ def test_what_has_no_surprisal_is_refused(run, folder, bert, place):
         assert message in err.splitlines()[-1]
     out = run("surprisal", folder, "--beside", place / "trigram", stdin="cat")[1]
     assert f"{folder}.bits" in out.splitlines()[0], "two of the same name are told apart"
+
+
+def test_models_that_see_other_words_are_refused(folder):
+    """A bound of the text for one tokenizer may be a word for another."""
+    model, tokenizer = load_model(str(folder))[:2]
+    scored = [score_text(model, tokenizer, text) for text in ("the cat", "the")]
+    sums = [surprisal._Sums(model, False) for _ in scored]
+    with pytest.raises(ValueError, match="see different numbers of words in line 3"):
+        list(surprisal._rows(3, scored, sums, ""))

@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pseudo-log-likelihood, and the surprisal of words under models of every kind beside each other."""
 
+import gc
 import math
 
 import numpy as np
@@ -18,10 +19,19 @@ from transformers import (
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.evaluation.surprisal import align_spans, kind_of, score_spans, score_text
+from hf_lecture_models.evaluation.surprisal import (
+    TokenSpan,
+    TokenSpans,
+    align_spans,
+    kind_of,
+    score_spans,
+    score_text,
+    word_places,
+)
 from hf_lecture_models.models.bert import LectureBertConfig, LectureBertForMaskedLM, LectureBertForPreTraining
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.char import CharTokenizer
+from hf_lecture_models.tokenization.splitting import WORD
 from hf_lecture_models.tokenization.word import WordTokenizer
 from hf_lecture_models.tokenization.wordpiece import WordPieceTokenizer
 
@@ -118,3 +128,28 @@ def test_the_picture(tmp_path):
     for words, rows in [(["a"] * 31, {"BERT": [1.0] * 31}), ([], {})]:
         with pytest.raises(ValueError, match="cannot be read"):
             save_surprisal(words, rows, tmp_path / "none.svg", "")
+
+
+def test_words_are_those_of_the_pattern_over_all_of_unicode():
+    text = "".join(f"x{chr(code)}" for code in range(0x110000))
+    for some in (text, "", " ", "\ud800 a", " \U0001f436\xa0"):
+        assert word_places(some).tolist() == [list(match.span()) for match in WORD.finditer(some)]
+
+
+def test_spans_of_a_long_text_are_arrays():
+    """No object of each token is kept, and some bytes of each number."""
+    tokenizer = WordTokenizer.train(["the cat sat"])
+    model = NGramForCausalLM.fit(["the cat sat"], tokenizer, order=2, smoothing="add_alpha")
+    text = "the cat sat " * 5000
+    (scored,) = score_spans(model, tokenizer, [text])
+    assert not any(isinstance(one, TokenSpan) for one in gc.get_objects())
+    columns = [one for one in vars(scored.spans).values() if isinstance(one, np.ndarray)]
+    assert sum(column.nbytes for column in columns) <= 40 * len(scored.spans)
+    spans = list(scored.spans)
+    assert (len(spans), spans[1]) == (15_001, TokenSpan(" cat", spans[1].bits, 7))
+    assert scored.spans == spans == TokenSpans.of(spans)
+    assert scored.spans[-2:] == spans[-2:]
+    assert scored.spans[-1] == spans[-1] == scored.spans[15_000]
+    assert scored.spans != spans[1:]
+    with pytest.raises(IndexError):
+        scored.spans[15_001]

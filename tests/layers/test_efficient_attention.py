@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import LongformerConfig, LongformerModel, ReformerConfig
 from transformers.models.reformer.modeling_reformer import LSHSelfAttention
 
-from hf_lecture_models.layers import linear_attention
+from hf_lecture_models.layers import hashing_attention, linear_attention
 from hf_lecture_models.layers.efficient_attention import EfficientAttention, Rows
 from hf_lecture_models.layers.hashing_attention import BidirectionalHashingAttention, CausalHashingAttention
 from hf_lecture_models.layers.hierarchical_attention import (
@@ -66,6 +66,7 @@ every_causal = pytest.mark.parametrize("name", [name for name in ALL if name.sta
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short texts have several chunks too."""
     monkeypatch.setattr(linear_attention, "CHUNK", 4)
+    monkeypatch.setattr(hashing_attention, "QUERIES", 4)
 
 
 def build(name: str, **sizes: int) -> Any:
@@ -169,6 +170,7 @@ def test_a_large_last_token_moves_no_earlier_output(name: str, factor: int) -> N
 def test_cost_of_twice_as_many_tokens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Multiplications, not seconds: twice as many where the kind is linear, four times for causal hashing."""
     monkeypatch.setattr(linear_attention, "CHUNK", 16)
+    monkeypatch.setattr(hashing_attention, "QUERIES", 16)
     sizes = {"longest": 2048} if "random" in name or "low rank" in name else {}
     if "hierarchical" in name:
         sizes = {"block_size": 16}
@@ -259,6 +261,78 @@ def test_hashing_attention_equals_reformer(rounds: int) -> None:
         weights = random_states(2, length, seed=1)
         found = [torch.autograd.grad((output * weights).sum(), hidden)[0] for output in (ours, expected)]
         assert_close(*found, rtol=0, atol=1e-4)  # they add 1e-6 within the length of k
+
+
+def as_written_before(layer: BidirectionalHashingAttention, hidden: Tensor, rows: Rows) -> Tensor:
+    """Each pair's weight shared among the rounds in which it meets; a softmax, and the logarithm of its sum."""
+    x, k, v = layer.vectors(rows.to_front(hidden))
+    size, seq = layer.chunk_size, hidden.shape[1]
+    buckets = layer.buckets(k, rows)
+    rank = (buckets * seq + torch.arange(seq)).argsort(-1).argsort(-1)
+    near = (rank[..., :, None] // size - rank[..., None, :] // size).abs() <= 1
+    meets = near & (buckets[..., :, None] == buckets[..., None, :])  # (batch, heads, hashes, seq, seq)
+    scores = (x @ k.transpose(-1, -2)).masked_fill(torch.eye(seq, dtype=torch.bool), -5e4)
+    scores = (scores - meets.sum(2).clamp(min=1).to(x.dtype).log())[:, :, None]
+    scores = scores.masked_fill(~meets, torch.finfo(x.dtype).min)
+    shares = scores.logsumexp(-1, keepdim=True).softmax(2)
+    heads = (shares * (scores.softmax(-1) @ v[:, :, None])).sum(2)
+    return layer.o_proj(rows.to_places(heads.transpose(1, 2).flatten(2)))
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_rounds_of_hashing_equal_shared_weights(case: int) -> None:
+    """In float64: outputs, gradients, and gradients of gradients, with padding."""
+    sizes = {"num_hashes": 1 + case % 4, "num_buckets": 2 + 2 * (case % 3), "chunk_size": 1 + case % 5, "seed": case}
+    layer, hidden = build("bidirectional hashing", **sizes).double(), random_states(3, 15, case).double()
+    hidden.requires_grad_()
+    mask = torch.rand(3, 15, generator=torch.Generator().manual_seed(case)) < (0.7, 1.1)[case % 2]
+    rows, weights, found = Rows.of(mask, torch.zeros(3, dtype=torch.long)), random_states(3, 15, 99).double(), []
+    for output in (layer(hidden, rows)[0], as_written_before(layer, hidden, rows)):
+        output = output.masked_fill(~mask[..., None], 0.0)
+        tensors = [hidden, *layer.parameters()]
+        first = torch.autograd.grad((output * weights + output.square()).sum(), tensors, create_graph=True)
+        second = torch.autograd.grad(sum(one.square().sum() for one in first), tensors)
+        found.append([output, *first, *second])
+    for ours, expected in zip(*found, strict=True):
+        assert_close(ours, expected, rtol=1e-11, atol=1e-11 * max(1.0, expected.abs().max().item()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ["causal hashing", "bidirectional hashing"])
+@torch.no_grad()
+def test_half_precision_of_hashing_has_no_nan(name: str, dtype: torch.dtype) -> None:
+    """Also of tokens alone in their buckets, of padding, and of values near the largest number of float16."""
+    layer, hidden = build(name).to(dtype), random_states(2, 30).to(dtype)
+    layer.qkv_proj.bias[12:] = 1500.0
+    layer.qkv_proj.weight[12:] = 0.0
+    layer.o_proj.weight.copy_(torch.eye(12))
+    layer.o_proj.bias.zero_()
+    mask = torch.ones(2, 30, dtype=torch.bool)
+    mask[0, :7] = mask[1] = False
+    output = layer(hidden, Rows.of(mask, torch.zeros(2, dtype=torch.long)))[0]
+    assert_close(output, torch.full_like(output, 1500.0), rtol=0.02, atol=0)
+
+
+@pytest.mark.parametrize("buckets", [2**15 - 4, 2**15 - 2])
+@torch.no_grad()
+def test_buckets_are_kept_in_the_smallest_integers(buckets: int) -> None:
+    """Rotations by which each token has the last bucket, and padding the one after it."""
+    layer = build("causal hashing", num_hashes=1, num_buckets=buckets)
+    layer.rotations.zero_()
+    layer.rotations[..., -1] = 1.0
+    hidden = random_states(2, 6)
+    mask = torch.ones(2, 6, dtype=torch.bool)
+    mask[0, :3] = False
+    rows = Rows.of(mask, torch.zeros(2, dtype=torch.long))
+    output, (_, _, kept, _) = layer(hidden, rows)
+    assert kept.dtype == (torch.int16 if buckets == 2**15 - 4 else torch.int32)
+    assert set(kept.unique().tolist()) <= {buckets // 2 - 1, buckets - 1, buckets}
+    assert (kept == buckets).sum() == 3 * 3
+    expected = dense_reference(layer, hidden[1:])
+    assert_close(output[1:], expected, rtol=0, atol=1e-5)
+    last = hidden[:, -1:]
+    after = layer(last, Rows.of(torch.ones(2, 1, dtype=torch.bool), rows.counts), layer(hidden, rows)[1])[0]
+    assert_close(after[1:], dense_reference(layer, torch.cat((hidden[1:], last[1:]), 1))[:, -1:], rtol=0, atol=1e-5)
 
 
 # What is drawn

@@ -11,10 +11,13 @@ here, so that the words and the end add up to -log2 of the probability of the te
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
-from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpan
-from hf_lecture_models.tokenization.splitting import WORD
+import numpy as np
+
+from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpans, word_places
+
+_CHUNK = 4096
+"""So many words are taken from the arrays at once."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ def word_surprisals(scored: ScoredText) -> list[WordSurprisal]:
 
     In a text that a closed vocabulary cannot encode, the words that it lacks have infinite surprisal, the others none.
 
+    >>> from hf_lecture_models.evaluation.surprisal import TokenSpan
     >>> spans = [TokenSpan("un", 3.0, 2), TokenSpan("kind", 1.5, 6), TokenSpan(" word", 8.0, 11), TokenSpan("", 1.0)]
     >>> for word in word_surprisals(ScoredText("unkind word", spans, {})):
     ...     print(repr(word.word), word.start, word.end, word.bits, word.tokens)
@@ -51,36 +55,43 @@ def word_surprisals(scored: ScoredText) -> list[WordSurprisal]:
 def iterate_words(scored: ScoredText) -> Iterator[WordSurprisal]:
     """Yield what `word_surprisals` returns, one by one: a text may have millions of words.
 
+    >>> from hf_lecture_models.evaluation.surprisal import TokenSpan
     >>> [word.bits for word in iterate_words(ScoredText("a b", [TokenSpan("a", 3.0, 1), TokenSpan(" b", 2.0, 3)], {}))]
     [3.0, 2.0, nan]
     """
-    end = len(scored.text)
-    places = chain((match.span() for match in WORD.finditer(scored.text)), [(end, end)])
-    place, following = next(places), next(places, None)
-    own, waiting = list[TokenSpan](), list[TokenSpan]()
-    for span in scored.spans:
-        waiting.append(span)
-        if span.end is None:
-            continue
-        while following is not None and following[0] < span.end:
-            yield _sum(scored, *place, own)
-            own, place, following = [], following, next(places, None)
-        own += waiting
-        waiting = []
-    while following is not None:
-        yield _sum(scored, *place, own)
-        own, place, following = [], following, next(places, None)
-    yield _sum(scored, *place, waiting)
+    columns = word_columns(scored)
+    for start in range(0, len(columns[0]), _CHUNK):
+        some = (column[start : start + _CHUNK].tolist() for column in columns)
+        for first, end, *rest in zip(*some, strict=True):
+            yield WordSurprisal(scored.text[first:end], first, end, *rest)
 
 
-def _sum(scored: ScoredText, start: int, end: int, spans: list[TokenSpan]) -> WordSurprisal:
-    word = scored.text[start:end]
+def word_columns(scored: ScoredText) -> tuple[np.ndarray, ...]:
+    """Return `start`, `end`, `bits`, `tokens` and `unknown` of the words of a text and of its end, each (words + 1,).
+
+    >>> from hf_lecture_models.evaluation.surprisal import TokenSpan
+    >>> [column.tolist() for column in word_columns(ScoredText("a b", [TokenSpan("a", 3.0, 1)], {}))]
+    [[0, 2, 3], [1, 3, 3], [3.0, nan, nan], [1, 0, 0], [False, False, False]]
+    """
+    starts, ends = np.append(word_places(scored.text), [[len(scored.text)] * 2], axis=0).T
     if not scored.possible:
-        unknown = word in scored.unknown_words
-        return WordSurprisal(word, start, end, math.inf if unknown else math.nan, 0, unknown)
-    if len(spans) == 1:
-        return WordSurprisal(word, start, end, spans[0].bits + 0.0, spans[0].tokens, spans[0].unknown)
-    bits = [span.bits for span in spans if not math.isnan(span.bits)]
-    total = math.fsum(bits) if bits else math.nan
-    tokens, unknown = sum(span.tokens for span in spans), any(span.unknown for span in spans)
-    return WordSurprisal(word, start, end, total, tokens, unknown)
+        lacking = set(scored.unknown_words)
+        unknown = np.array([scored.text[a:b] in lacking for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        return starts, ends, np.where(unknown, math.inf, math.nan), np.zeros(len(starts), np.int64), unknown
+    spans = TokenSpans.of(scored.spans)
+    seen = np.flatnonzero(spans.visible >= 0)
+    # The last word that begins before a span's last visible character ends.
+    last = np.searchsorted(starts, spans.visible[seen], side="left") - 1
+    words = np.append(np.maximum.accumulate(last.clip(min=0)), len(starts) - 1)
+    words = words[np.searchsorted(seen, np.arange(len(spans)))]  # (spans,); white space is of the word after it
+    places = np.arange(len(starts))
+    first, past = np.searchsorted(words, places), np.searchsorted(words, places, side="right")
+    filled = first < past
+    bits = np.full(len(starts), math.nan)
+    bits[filled] = spans.bits[first[filled]] + 0.0
+    for at in np.flatnonzero(past - first > 1).tolist():
+        some = spans.bits[first[at] : past[at]]
+        known = some[~np.isnan(some)].tolist()
+        bits[at] = math.fsum(known) if known else math.nan
+    tokens, unknown = (np.append(0, np.cumsum(column)) for column in (spans.tokens, spans.unknown))
+    return starts, ends, bits, tokens[past] - tokens[first], unknown[past] > unknown[first]

@@ -5,16 +5,20 @@ import csv
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, count, repeat
 from typing import Any
+
+import numpy as np
 
 from hf_lecture_models.cli.io import line_chunks, load_side_by_side, print_json
 from hf_lecture_models.evaluation.scoring import ContextLimit
 from hf_lecture_models.evaluation.surprisal import MASKED, ScoredText, kind_of, score_spans
-from hf_lecture_models.lab.studies.word_surprisal import iterate_words
+from hf_lecture_models.lab.studies.word_surprisal import word_columns
 
 _OF_WORDS = ["text", "number", "kind", "word", "start", "end"]
 _OF_MODELS = ["bits", "tokens", "unknown"]
+_CHUNK = 4096
+"""So many rows are made of the arrays at once."""
 
 
 def run(name: str, files: list[str], beside: list[str], stream: bool, json: bool, batch_size: int) -> None:
@@ -70,26 +74,39 @@ class _Sums:
         return counts | window
 
 
-def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums], missing: Any) -> Iterator[list[Any]]:
+def _rows(text: int, scored: Sequence[ScoredText], sums: Sequence[_Sums], missing: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the values of each word of a text, and of its end, under all models; text and words are added to `sums`.
 
     Args:
         missing: what stands for the bits of a word that has none.
     """
-    for text_of_model, counts in zip(scored, sums, strict=True):
-        counts.add(text_of_model)
-    for number, columns in enumerate(zip(*map(iterate_words, scored), strict=True), start=1):
-        first = columns[0]
-        kind = ("word", first.word) if first.word else ("end", "</s>")
-        row = [text, number, *kind, first.start, first.end]
-        for one, counts in zip(columns, sums, strict=True):
-            row += (missing if math.isnan(one.bits) else one.bits, one.tokens, one.unknown)
-            counts.words += bool(one.word)
-            counts.unknown += one.unknown
-        yield row
+    (starts, ends, *_), *_ = columns = [word_columns(one) for one in scored]
+    if any(len(others) != len(starts) for others, *_ in columns):
+        raise ValueError(f"the models see different numbers of words in line {text}; name one model at a time")
+    last = len(starts) - 1
+    for one, counts, (*_, unknown) in zip(scored, sums, columns, strict=True):
+        counts.add(one)
+        counts.words += last
+        counts.unknown += int(unknown.sum())
+    for at in range(0, last, _CHUNK):
+        some = slice(at, min(at + _CHUNK, last))
+        words = map(scored[0].text.__getitem__, map(slice, starts[some].tolist(), ends[some].tolist()))
+        yield from zip(
+            repeat(text), count(at + 1), repeat("word"), words, *_values(columns, some, missing), strict=False
+        )
+    yield from zip([text], [last + 1], ["end"], ["</s>"], *_values(columns, slice(last, None), missing), strict=True)
 
 
-def _named(row: list[Any], titles: list[str]) -> dict[str, Any]:
+def _values(columns: list[tuple[np.ndarray, ...]], some: slice, missing: Any) -> Iterator[list[Any]]:
+    """Yield the columns of `some` words: where they begin and end, and for each model its bits, tokens and unknown."""
+    yield from (place[some].tolist() for place in columns[0][:2])
+    for _, _, bits, tokens, unknown in columns:
+        shown = bits[some].tolist()
+        yield [missing if math.isnan(value) else value for value in shown] if np.isnan(bits[some]).any() else shown
+        yield from (tokens[some].tolist(), unknown[some].tolist())
+
+
+def _named(row: tuple[Any, ...], titles: list[str]) -> dict[str, Any]:
     """Return the values of a row by the names of their columns."""
     of_models = (
         dict(zip(_OF_MODELS, row[at:], strict=False)) for at in range(len(_OF_WORDS), len(row), len(_OF_MODELS))

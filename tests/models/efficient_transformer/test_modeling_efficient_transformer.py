@@ -15,6 +15,7 @@ from torch.testing import assert_close
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 
 from hf_lecture_models.evaluation.scoring import ContextLimit
+from hf_lecture_models.layers.recurrent_cache import RecurrentCache
 from hf_lecture_models.models.efficient_transformer import (
     EfficientTransformerConfig,
     EfficientTransformerForCausalLM,
@@ -268,7 +269,7 @@ def test_what_each_kind_keeps() -> None:
         "performer": heads * (6 * (size + 1) + 1),
         "random": 2 * tokens * heads * size + first // 2,
         "hierarchical": 2 * tokens * heads * size,
-        "hashing": 2 * tokens * heads * size,
+        "hashing": (2 * size + 2) * tokens * heads,  # of each key a bucket in each of two rounds
     }
     for kind in CAUSAL_KINDS:
         cache = build(attention_kind=kind, num_sentinels=2)(some_ids(1, tokens)).past_key_values
@@ -290,6 +291,15 @@ def test_one_row_of_a_batch_is_only_padding_for_a_while(kind: str) -> None:
         cache = outputs.past_key_values
         logits.append(outputs.logits)
     assert_close(torch.cat(logits, 1)[0, 6:], model(ids[:1, 6:]).logits[0], rtol=0, atol=1e-5)
+
+
+def test_a_cache_of_hashing_without_buckets_is_refused() -> None:
+    """As earlier versions saved it: keys, values and the count of tokens."""
+    model = build(attention_kind="hashing")
+    cache = model(some_ids(1, 5)).past_key_values
+    before = RecurrentCache.from_states([(k, v, count) for k, v, _, count in cache.states], 5)
+    with pytest.raises(ValueError, match=r"past_key_values is of .* an earlier version.*read the texts again"):
+        model(some_ids(1, 1), past_key_values=before)
 
 
 # Tokens far away
