@@ -20,21 +20,30 @@ import torch
 
 from hf_lecture_models.io.literal_paths import literal_pattern, spark_pattern
 
-ENGINES = ("duckdb", "spark")
+ENGINES = ("numpy", "duckdb", "spark")  # the first is the default
 BATCH_ROWS = 1 << 18
+_SMALLEST_BUDGETS = {"numpy": 100 * 10**6, "duckdb": 300 * 10**6, "spark": 900 * 10**6}
+_BYTES_PER_WORD = 320  # a context may have each word behind it, and is smoothed at once
 _HOW_TO_INSTALL = {
     "duckdb": "pip install 'hf-lecture-models[big]'",
     "spark": "pip install 'hf-lecture-models[big]' 'pyspark<5'",
 }
 
 
+def smallest_budget(engine: str, vocab_size: int) -> int:
+    """Return the bytes that an engine needs, beside what the process holds already."""
+    return _SMALLEST_BUDGETS[engine] + _BYTES_PER_WORD * vocab_size
+
+
 def import_engine(engine: str) -> None:
-    """Import the packages of an engine.
+    """Import the packages of an engine; numpy needs no others.
 
     Raises:
         ImportError: one is not installed.
         FileNotFoundError: Spark does not find Java.
     """
+    if engine == "numpy":
+        return
     try:
         for module in ("ibis", "pyarrow.parquet", "duckdb" if engine == "duckdb" else "pyspark"):
             import_module(module)
