@@ -80,7 +80,7 @@ def take_prefix(source: Path, tokens: int, path: Path) -> int:
             prefix.write(line)
             taken += len(line.split()) + 1
     if taken < tokens:
-        raise SystemExit(f"{source} has {taken:,} tokens, not {tokens:,}; delete it, and it is drawn anew")
+        raise SystemExit(f"{source} has {taken:,} tokens, not {tokens:,}; delete it to draw a longer one")
     return taken
 
 

@@ -76,12 +76,12 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig, dtype
             raise ValueError(f"special token {special} is inside a text; encode texts without special tokens")
     ends = np.cumsum(lengths + 2) - 1  # where the texts' </s> are
     tokens = int(ends[-1]) + 1
-    words = np.full(tokens, config.bos_token_id, dtype)
+    words: np.ndarray = np.full(tokens, config.bos_token_id, dtype)
     words[ends] = config.eos_token_id
     inside = np.ones(tokens, bool)
     inside[ends] = inside[ends - lengths - 1] = False
     words[inside] = ids
-    places = np.arange(tokens, dtype=np.int32 if tokens < 2**31 else np.int64)
+    places: np.ndarray = np.arange(tokens, dtype=np.int32 if tokens < 2**31 else np.int64)
     places -= np.repeat((ends - lengths - 1).astype(places.dtype), lengths + 2)
     return Stream(words, places)
 

@@ -62,14 +62,11 @@ def fit(
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
     check_smoothing(config, held_out)
-    model = corpus = None
-    if memory is not None:
-        model, corpus = fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    model, corpus = fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     if model is None:
         known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
         other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-        ids, lengths = read_corpus(tokenizer, texts, progress) if corpus is None else (corpus.ids, corpus.lengths)
-        model = fit_ids(ids, lengths, config, other, known, progress, cls)
+        model = fit_ids(*(corpus or read_corpus(tokenizer, texts, progress)), config, other, known, progress, cls)
     model.own_tokenizer = tokenizer
     return model
 

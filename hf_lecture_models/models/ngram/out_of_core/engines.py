@@ -1,5 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark.
+"""Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark, if asked by name.
+
+"numpy", the default, needs no package: `packed_windows.py`.
 
 A table of windows has the words from each position of a text on, `w1 ... w_order`, and -1 after the end of the text.
 The sorted windows with their numbers of occurrences give the n-grams of all orders, sorted.
@@ -23,7 +25,7 @@ from hf_lecture_models.io.literal_paths import literal_pattern, spark_pattern
 ENGINES = ("numpy", "duckdb", "spark")  # the first is the default
 BATCH_ROWS = 1 << 18
 _SMALLEST_BUDGETS = {"numpy": 100 * 10**6, "duckdb": 300 * 10**6, "spark": 900 * 10**6}
-_BYTES_PER_WORD = 320  # a context may have each word behind it, and is smoothed at once
+_BYTES_PER_WORD = 320  # each word may follow a context, and a context is smoothed at once
 _HOW_TO_INSTALL = {
     "duckdb": "pip install 'hf-lecture-models[big]'",
     "spark": "pip install 'hf-lecture-models[big]' 'pyspark<5'",

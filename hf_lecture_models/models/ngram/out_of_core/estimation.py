@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.io.files import staged_file
@@ -52,7 +53,7 @@ from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, StoredSmoothing, open_tables
 from hf_lecture_models.models.ngram.out_of_core.survey import Spool, Survey, size, survey_texts
 from hf_lecture_models.tokenization.bounds import plain_texts
-from hf_lecture_models.tokenization.corpus import EncodedCorpus, fingerprint_tokenizer
+from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
 _FOR_ALL = ["counted", "numbered", "tables"]  # stages that any engine can go on from
 STAGES = ("windows", "runs", *_FOR_ALL)
@@ -128,17 +129,18 @@ class MemoryLimit:
 
 
 def fit_within(
-    limit: MemoryLimit | str | int,
+    limit: MemoryLimit | str | int | None,
     model_class: type[NGramForCausalLM],
     texts: Iterable[str] | str | os.PathLike[str],
     tokenizer: Any,
     config: NGramConfig,
     classes: Any,
     progress: bool,
-) -> tuple[NGramForCausalLM | None, EncodedCorpus | None]:
-    """Estimate a model out of core, or return the encoded texts if the limit is enough for an estimation in memory.
+) -> tuple[NGramForCausalLM | None, tuple[np.ndarray, np.ndarray] | None]:
+    """Return a model estimated out of core, or None and the ids and lengths of the texts.
 
-    The texts are read once. If the engine is "memory", they are not read, and nothing is returned.
+    The limit may be enough for an estimation in memory, from these ids: the texts are read once. Without a limit, and
+    with the engine "memory", they are not read here.
 
     Raises:
         ValueError: the limit is too low, the smoothing needs all counts in memory, or the folder holds another
@@ -146,19 +148,20 @@ def fit_within(
         OSError: the disk has too little space, a file cannot be read, or another process is at work in the folder.
         ImportError: the engine is not installed.
     """
-    limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
-    if limit.engine == "memory":
+    if limit is None or (isinstance(limit, MemoryLimit) and limit.engine == "memory"):
         return None, None
+    limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
     engine = limit.engine or ENGINES[0]
-    texts = plain_texts(FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts, tokenizer)
+    plain = plain_texts(FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts, tokenizer)
     place = _existing(limit.folder)
     with Spool(place) as spool:
         with clear_errors(place, "reading"):
-            survey = survey_texts(texts, tokenizer, config, spool, engine, progress)
+            survey = survey_texts(plain, tokenizer, config, spool, engine, progress)
         if progress:
             print(survey, file=sys.stderr)
         if limit.engine is None and survey.memory <= limit.bytes:
-            return None, spool.read()
+            corpus = spool.read()
+            return None, (corpus.ids, corpus.lengths)
         _check_supported(config, classes, survey, limit)
         import_engine(engine)
         memory_budget = _memory_budget(limit, engine, config, survey)
@@ -168,8 +171,7 @@ def fit_within(
 
 def _run(job: _Job, limit: MemoryLimit, model_class: type[NGramForCausalLM]) -> NGramForCausalLM:
     """Run a job in its folder, or in a temporary one."""
-    temporary = tempfile.TemporaryDirectory(prefix="ngrams.")
-    with temporary if limit.folder is None else nullcontext(limit.folder) as name:
+    with tempfile.TemporaryDirectory(prefix="ngrams.") if limit.folder is None else nullcontext(limit.folder) as name:
         folder = Path(name)
         _check_folder(folder, job.survey, job.spool)
         with run_lock(folder):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -95,7 +96,7 @@ class Packing:
                 earlier = earlier | (changed > 0)
 
 
-def sort(windows: np.ndarray, kind: str | None = None) -> None:
+def sort(windows: np.ndarray, are_parts: bool = False) -> None:
     """Sort windows, (windows, columns) int64 in one block of memory, in place.
 
     >>> windows = np.array([[2, 0], [1, 9], [1, 3]])
@@ -104,9 +105,10 @@ def sort(windows: np.ndarray, kind: str | None = None) -> None:
     [[1, 3], [1, 9], [2, 0]]
 
     Args:
-        kind: "stable" is fast for several sorted parts, one after another.
+        are_parts: several sorted parts follow one another, which is faster.
     """
     columns = windows.shape[1]
+    kind: Literal["stable", "quicksort"] = "stable" if are_parts else "quicksort"
     if columns == 1:
         windows[:, 0].sort(kind=kind)
     elif columns == 2:
@@ -138,7 +140,7 @@ def _write_run(windows: np.ndarray, folder: Path, number: int) -> None:
 
 
 class _Run:
-    """A file of sorted windows, of which some are in memory."""
+    """A file of sorted windows; a part of them is in memory."""
 
     def __init__(self, path: Path, columns: int, rows: int) -> None:
         self._column, self._columns, self._rows = Column(path, np.int64), columns, rows
@@ -147,7 +149,7 @@ class _Run:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left on disk."""
+        """Return True if nothing is left on disk."""
         return self._read == self._size
 
     def fill(self) -> None:
@@ -208,7 +210,7 @@ def merge_runs(folder: Path, columns: int, rows: int) -> Iterator[tuple[np.ndarr
 
 def _sort_and_mark(windows: np.ndarray) -> np.ndarray:
     """Sort windows in place; return where each different one begins."""
-    sort(windows, "stable")
+    sort(windows, are_parts=True)
     new = np.ones(len(windows), bool)
     new[1:] = windows[1:, 0] != windows[:-1, 0]
     for column in windows.T[1:]:

@@ -126,7 +126,8 @@ class StoredSmoothing:
             entry = self.counts[n - 1].read(ngrams.start, ngrams.stop)
             found = lower.gather(entry.suffixes, self.rows)
             entry.keys[:] -= contexts.start * vocab_size
-            starts, kept, kept_contexts = np.ones(1, bool), kept_ngrams(entry, n, config), slice(None)
+            starts, kept = np.ones(1, bool), kept_ngrams(entry, n, config)
+            kept_contexts: np.ndarray | slice = slice(None)
             if n > 1:
                 shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
                 starts, kept_contexts = shorter.starts, kept_ngrams(shorter, n - 1, config)
