@@ -220,6 +220,8 @@ class _Job:
         for leftover in folder.glob(".*.partial"):
             remove(leftover)
         before, left = self._plan(folder)
+        if before:
+            self.spool.close()
         for name in STAGES:
             if name != before and (folder / name).is_dir():
                 remove(folder / name)
