@@ -129,7 +129,7 @@ class MemoryLimit:
 
 
 def fit_within(
-    limit: MemoryLimit | str | int | None,
+    limit: MemoryLimit | str | int,
     model_class: type[NGramForCausalLM],
     texts: Iterable[str] | str | os.PathLike[str],
     tokenizer: Any,
@@ -139,8 +139,8 @@ def fit_within(
 ) -> tuple[NGramForCausalLM | None, tuple[np.ndarray, np.ndarray] | None]:
     """Return a model estimated out of core, or None and the ids and lengths of the texts.
 
-    The limit may be enough for an estimation in memory, from these ids: the texts are read once. Without a limit, and
-    with the engine "memory", they are not read here.
+    The limit may be enough for an estimation in memory, from these ids: the texts are read once. With the engine
+    "memory" they are not read here.
 
     Raises:
         ValueError: the limit is too low, the smoothing needs all counts in memory, or the folder holds another
@@ -148,9 +148,9 @@ def fit_within(
         OSError: the disk has too little space, a file cannot be read, or another process is at work in the folder.
         ImportError: the engine is not installed.
     """
-    if limit is None or (isinstance(limit, MemoryLimit) and limit.engine == "memory"):
-        return None, None
     limit = limit if isinstance(limit, MemoryLimit) else MemoryLimit(limit)
+    if limit.engine == "memory":
+        return None, None
     engine = limit.engine or ENGINES[0]
     plain = plain_texts(FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts, tokenizer)
     place = _existing(limit.folder)
