@@ -2,7 +2,8 @@
 """N-grams of corpora out of core: the tables of `fit` bit for bit, the counts of lmplz, within a limit of memory.
 
     OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core [--lmplz PATH] [--tokens 10 20 100] [--memory 2GB]
-        [--engine duckdb] [--folder FOLDER]
+        [--engine numpy] [--folder FOLDER]
+    OMP_NUM_THREADS=1 python -m benchmarks.corpora_out_of_core --growth 10 20 50 100 200 [--corpus FILE] [...]
 
 Text is drawn from a modified Kneser-Ney 5-gram of WikiText-2 (`sampling_ngram.py`); the three numbers are millions of
 tokens. The first text is estimated with order 5 in memory and out of core, and the tables are compared. The second is
@@ -11,6 +12,11 @@ estimated with order 3, all n-grams, in memory, out of core, and by lmplz. The t
 and memory. Each estimation runs in a process of its own, with the vocabulary of WikiText-2, which lmplz has to find.
 The time to save the model, or to write the ARPA file, is counted. The system gives its peak memory, which includes
 mapped parts of files.
+
+With `--growth`, the first so many million tokens of one text are estimated out of core with order 3, without n-grams
+that occur once; and the first 20 million with order 5, by the engine and by DuckDB. The record, `corpora_growth`, is
+written after each estimation, and what this commit has measured already is left as it is. With `--corpus` the text is
+kept in a file, or taken from it.
 """
 
 import argparse
@@ -18,6 +24,7 @@ import json
 import re
 import resource
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -26,13 +33,24 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import data_folder, new_parser, read_options, run_child, timed, write_results
+from benchmarks.common import (
+    commit,
+    data_folder,
+    new_parser,
+    read_options,
+    read_results,
+    run_child,
+    timed,
+    write_results,
+)
 
 EQUALITY, MIDDLE, LARGE = (
     {"order": 5, "prune": None},
     {"order": 3, "prune": [0, 0, 0]},
     {"order": 3, "prune": [0, 1, 1]},
 )
+LONG = {"order": 5, "prune": None}
+LONG_TOKENS = 20
 UNKNOWN = "<UNKNOWN>"  # lmplz refuses <unk>
 BATCH_TEXTS = 1 << 16
 
@@ -50,6 +68,20 @@ def draw_corpus(model, tokenizer, tokens: int, path: Path) -> dict:
             file.writelines(" ".join(words[ids]) + "\n" for ids in corpus)
             drawn, batch = drawn + len(corpus.ids) + len(corpus.lengths), batch + 1
     return {"tokens": drawn, "megabytes": path.stat().st_size / 1e6, "cpu_s": time.process_time() - begin}
+
+
+def take_prefix(source: Path, tokens: int, path: Path) -> int:
+    """Write the first texts of a file, of so many tokens with their ends, to another one; return the tokens."""
+    taken = 0
+    with open(source, "rb") as texts, open(path, "wb") as prefix:
+        for line in texts:
+            if taken >= tokens:
+                return taken
+            prefix.write(line)
+            taken += len(line.split()) + 1
+    if taken < tokens:
+        raise SystemExit(f"{source} has {taken:,} tokens, not {tokens:,}; delete it to draw a longer one")
+    return taken
 
 
 def child(options: argparse.Namespace) -> None:
@@ -84,7 +116,7 @@ def peak_mib() -> float:
 
 
 class DiskWatch(threading.Thread):
-    """The most bytes that a folder has held, looked at twice a second."""
+    """The most bytes of a folder and of this process's files without a name, looked at twice a second (on Linux)."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True)
@@ -95,11 +127,13 @@ class DiskWatch(threading.Thread):
         """Look, until `stop`."""
         while not self.stopped.wait(0.5):
             used = 0
-            for path in self.folder.rglob("*"):
+            for path in (*self.folder.rglob("*"), *Path("/proc/self/fd").glob("*")):
                 try:
-                    used += path.stat().st_blocks * 512
+                    found = path.stat()
                 except FileNotFoundError:  # a stage has been renamed meanwhile
                     continue
+                if self.folder in path.parents or (stat.S_ISREG(found.st_mode) and found.st_nlink == 0):
+                    used += found.st_blocks * 512
             self.most = max(self.most, used)
 
     def stop(self) -> float:
@@ -109,10 +143,12 @@ class DiskWatch(threading.Thread):
         return self.most / 1e6
 
 
-def estimate(kind: str, options: argparse.Namespace, order: int, prune: list[int] | None) -> dict:
+def estimate(
+    kind: str, options: argparse.Namespace, order: int, prune: list[int] | None, engine: str | None = None
+) -> dict:
     """Estimate in a process of its own, and return time and memory."""
     arguments = ["--child", kind, "--folder", str(options.folder), "--memory", options.memory]
-    arguments += ["--engine", options.engine, "--child_order", str(order)]
+    arguments += ["--engine", engine or options.engine, "--child_order", str(order)]
     arguments += ["--child_prune", *map(str, prune[1:])] if prune else []
     return run_child("corpora_out_of_core", *arguments)
 
@@ -211,6 +247,27 @@ def compare_large(model, tokenizer, options: argparse.Namespace) -> dict:
     return found
 
 
+def measure_growth(options: argparse.Namespace, corpus: Path) -> None:
+    """Estimate order 3 of more and more tokens, then order 5 by two engines; what is recorded is not measured again."""
+    found = read_results("corpora_growth", {"rows": {}, "order_5": {}})
+    for name in ("rows", "order_5"):
+        found[name] = {key: row for key, row in found[name].items() if row["commit"] == commit()}
+    found |= {"memory": options.memory, "engine": options.engine}
+    runs = [("rows", f"{millions:g}", millions, LARGE, options.engine) for millions in options.growth]
+    runs += [("order_5", engine, LONG_TOKENS, LONG, engine) for engine in (options.engine, "duckdb")]
+    for part, key, millions, task, engine in runs:
+        if key in found[part]:
+            continue
+        tokens = take_prefix(corpus, int(millions * 1e6), options.folder / "texts.txt")
+        row = {"tokens": tokens, "commit": commit()} | estimate("past", options, **task, engine=engine)
+        found[part][key] = row
+        sizes = f"peak {row['peak_mib']:.0f} MiB, disk {row['disk_mb']:.0f} MB"
+        print(
+            f"{part} {key}: {tokens:,} tokens in {row['cpu_s']:.1f} CPU s, {row['wall_s']:.0f} s, {sizes}", flush=True
+        )
+        write_results("corpora_growth", found)
+
+
 def report(results: dict) -> None:
     for name, result in results.items():
         print(f"{name}: {result['text']['tokens']:,} tokens drawn in {result['text']['cpu_s']:.0f} CPU s")
@@ -236,7 +293,11 @@ def main() -> None:
     parser.add_argument("--lmplz", default=shutil.which("lmplz"), help="path of lmplz; else the one on the PATH")
     parser.add_argument("--tokens", type=float, nargs=3, default=[10, 20, 100], help="millions; 0 leaves one out")
     parser.add_argument("--memory", default="2GB")
-    parser.add_argument("--engine", default="duckdb")
+    parser.add_argument("--engine", default="numpy")
+    parser.add_argument(
+        "--growth", type=float, nargs="+", metavar="MILLIONS", help="measure the growth with the tokens"
+    )
+    parser.add_argument("--corpus", type=Path, help="of --growth: the file of the text; drawn if there is none")
     parser.add_argument("--folder", type=Path, help="where texts and stages go; else a temporary one")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--child_order", type=int, help=argparse.SUPPRESS)
@@ -251,7 +312,13 @@ def main() -> None:
         text = (data_folder() / "wikitext-2" / "train.txt").read_text("utf-8").replace("<unk>", UNKNOWN).split("\n")
         tokenizer = WordTokenizer.train(text, progress=False)
         tokenizer.save_pretrained(options.folder / "tokenizer")
+        if options.growth and options.corpus and options.corpus.is_file():
+            return measure_growth(options, options.corpus)
         model = NGramForCausalLM.fit(text, tokenizer, order=5, progress=False)
+        if options.growth:
+            corpus = options.corpus or options.folder / "corpus.txt"
+            draw_corpus(model, tokenizer, int(max(*options.growth, LONG_TOKENS) * 1e6), corpus)
+            return measure_growth(options, corpus)
         runs = {"equality": compare_in_memory, "middle": compare_middle, "large": compare_large}
         wanted = [name for name, tokens in zip(runs, options.tokens, strict=True) if tokens]
         results = {"memory": options.memory, "engine": options.engine}

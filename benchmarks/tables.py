@@ -312,6 +312,21 @@ def large_corpora() -> Rows:
     return found
 
 
+def corpora_growth() -> Rows:
+    """Order 3 by the number of tokens, then order 5 by numpy and by DuckDB."""
+    rows = [record("corpora_growth", "rows", key) for key in ("10", "20", "50", "100", "200")]
+    rows += [record("corpora_growth", "order_5", engine) for engine in ("numpy", "duckdb")]
+    return [
+        [
+            f"{row['cpu_s']:.0f}",
+            f"{1e6 * row['cpu_s'] / row['tokens']:.2f}",
+            f"{row['peak_mib']:,.0f}",
+            f"{row['disk_mb']:,.0f}",
+        ]
+        for row in rows
+    ]
+
+
 def filtered(which: str) -> Rows:
     """The shares that a filter keeps, by kind of text ("kept") or "kept_by_length"."""
     return [

@@ -52,7 +52,7 @@ class NGramRecipe(TextsRecipe):
     tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {tokenizer_types()}; options of its train()")
 
     memory: str = setting("", "beyond this limit, n-grams are counted on disk; '': no limit, or 2GB if engine is given")
-    engine: str = setting("", "the program that counts; '': duckdb beyond the limit", choices=("", "memory", *ENGINES))
+    engine: str = setting("", "what counts on disk; '': numpy beyond the limit", choices=("", "memory", *ENGINES))
     work_dir: str = setting("", "folder of the files on disk, from which a stopped run continues; '': OUTPUT_DIR.work")
 
     output_dir: str = setting("ngram", "folder of the model")

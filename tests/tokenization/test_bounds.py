@@ -103,7 +103,6 @@ def test_every_reader_of_training_texts(form: str, tmp_path: Path) -> None:
 
 
 def test_out_of_core(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{text}\n" for text in FORMS["marks"]), encoding="utf-8")
     for texts in (FORMS["marks"], path):

@@ -54,11 +54,12 @@ class NGramCounts:
     starts: np.ndarray  # bool: the first word is `<s>`
 
 
-def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> Stream:
+def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig, dtype: type = np.int64) -> Stream:
     """Put `<s>` and `</s>` around each text.
 
-    The ids, (tokens,), are text after text, without special tokens; the lengths are (texts,). A ValueError
-    names an empty corpus, lengths that do not add up, or an id that is special or not in the vocabulary.
+    The ids, (tokens,), are text after text, without special tokens; the lengths are (texts,). The words are of the
+    dtype; the places are int32 in a stream of less than 2^31 tokens. A ValueError names an empty corpus, lengths that
+    do not add up, or an id that is special or not in the vocabulary.
     """
     ids, lengths = np.asarray(ids), np.asarray(lengths, np.int64)
     if len(lengths) == 0:
@@ -73,12 +74,14 @@ def make_stream(ids: np.ndarray, lengths: np.ndarray, config: NGramConfig) -> St
         if (ids == special).any():
             raise ValueError(f"special token {special} is inside a text; encode texts without special tokens")
     ends = np.cumsum(lengths + 2) - 1  # where the texts' </s> are
-    places = np.arange(ends[-1] + 1) - np.repeat(ends - lengths - 1, lengths + 2)
-    words = np.full(len(places), config.bos_token_id, np.int64)
+    tokens = int(ends[-1]) + 1
+    words: np.ndarray = np.full(tokens, config.bos_token_id, dtype)
     words[ends] = config.eos_token_id
-    inside = places > 0
-    inside[ends] = False
+    inside = np.ones(tokens, bool)
+    inside[ends] = inside[ends - lengths - 1] = False
     words[inside] = ids
+    places: np.ndarray = np.arange(tokens, dtype=np.int32 if tokens < 2**31 else np.int64)
+    places -= np.repeat((ends - lengths - 1).astype(places.dtype), lengths + 2)
     return Stream(words, places)
 
 
@@ -99,23 +102,43 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
     counts = [NGramCounts(unigrams, events, unigrams, unigrams == config.bos_token_id)]
     shorter = stream.words  # the (n-1)-grams that end at each position
     for n in range(2, config.order + 1):
-        ends = np.flatnonzero(stream.places >= n - 1)
-        keys = shorter.take(ends - 1)
-        keys *= vocab_size
-        keys += stream.words.take(ends)
-        keys, ends = sort_keys(keys, ends)
+        keys, ends = _sort_ngrams(stream, shorter, n, vocab_size)
         new = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
-        first = np.flatnonzero(new)
-        suffixes = shorter.take(ends.take(first))
+        total, keys = len(keys), keys[new]
+        suffixes = shorter.take(ends[new])
         if n < config.order:
-            shorter = np.empty_like(shorter)
-            shorter[ends] = np.cumsum(new) - 1
-        occurrences, keys = np.diff(first, append=len(keys)), keys[first]
-        counts.append(NGramCounts(keys, occurrences, suffixes, counts[-1].starts[keys // vocab_size]))
+            shorter = np.empty(len(shorter), stream.places.dtype)
+            shorter[ends] = np.cumsum(new, dtype=shorter.dtype) - 1
+        del ends
+        occurrences = np.flatnonzero(new)
+        np.subtract(np.append(occurrences[1:], total), occurrences, out=occurrences)
+        starts = counts[-1].starts.take(keys // vocab_size)
+        counts.append(NGramCounts(keys, occurrences, suffixes.astype(np.int64), starts))
         if bar is not None:
             bar.update()
     return counts
+
+
+def _sort_ngrams(stream: Stream, shorter: np.ndarray, n: int, vocab_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of all n-grams in a stream, sorted, and where each ends; both are (n-grams in the stream,).
+
+    As `sort_keys` does it, with few arrays in memory at a time.
+    """
+    is_end = stream.places >= n - 1
+    keys = shorter[:-1][is_end[1:]].astype(np.int64)  # none ends at the first position
+    keys *= vocab_size
+    keys += stream.words[is_end]
+    bits = len(is_end).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        return sort_keys(keys, np.flatnonzero(is_end))
+    keys <<= bits
+    keys |= np.flatnonzero(is_end)
+    keys.sort()
+    ends = np.empty(len(keys), stream.places.dtype)
+    np.bitwise_and(keys, (1 << bits) - 1, out=ends, casting="unsafe")
+    keys >>= bits
+    return keys, ends
 
 
 def continuation_counts(counts: list[NGramCounts], n: int) -> np.ndarray:

@@ -18,7 +18,12 @@ from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts, Stream, check_longest, count_ngrams, make_stream
 from hf_lecture_models.models.ngram.smoothing.interpolated import smooth
-from hf_lecture_models.tokenization.corpus import encode_training_texts
+from hf_lecture_models.tokenization.bounds import plain_texts
+from hf_lecture_models.tokenization.corpus import encode_corpus, encode_training_texts
+from hf_lecture_models.tokenization.splitting import chunk_texts
+
+CHUNK_CHARACTERS = 1 << 22
+"""Of a file, read at a time."""
 
 Path = str | os.PathLike[str]
 Texts = Iterable[str] | Path
@@ -36,9 +41,13 @@ def config_for(tokenizer: Any, **fields: Any) -> NGramConfig:
 
 def read_corpus(tokenizer: Any, texts: Texts, progress: bool, desc: str = "encoding") -> tuple[np.ndarray, np.ndarray]:
     """Return the ids of texts, which are given as to `fit`, and the length of each text."""
-    texts = FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts
-    corpus = encode_training_texts(tokenizer, texts, progress=progress, desc=desc)
-    return corpus.ids, corpus.lengths
+    if not isinstance(texts, str | os.PathLike):
+        corpus = encode_training_texts(tokenizer, texts, progress=progress, desc=desc)
+        return corpus.ids, corpus.lengths
+    # What a part takes in memory stays with the process: small parts leave more for the counts.
+    chunks = chunk_texts(plain_texts(FileTexts(texts), tokenizer), progress, desc, CHUNK_CHARACTERS)
+    parts = [encode_corpus(tokenizer, chunk, progress=False) for chunk in chunks] or [encode_corpus(tokenizer, [])]
+    return np.concatenate([part.ids for part in parts]), np.concatenate([part.lengths for part in parts])
 
 
 def estimate(
@@ -53,11 +62,13 @@ def estimate(
     The texts are as `make_stream` takes them; `held_out` has such ids and lengths too, for Jelinek-Mercer.
     """
     check_smoothing(config, held_out)
-    stream = make_stream(ids, lengths, config)
+    stream = make_stream(ids, lengths, config, np.int32)
     check_longest(int(stream.places.max()) + 1, config.order)
     other = _held_out_stream(held_out, config) if held_out and config.smoothing == "jelinek_mercer" else None
     with ProgressBar(total=2 * config.order, desc="counting, smoothing", shown=progress) as bar:
-        return smooth(count_ngrams(stream, config, bar), config, other, bar)
+        counts = count_ngrams(stream, config, bar)
+        del stream
+        return smooth(counts, config, other, bar)
 
 
 def check_smoothing(config: NGramConfig, held_out: Any) -> None:

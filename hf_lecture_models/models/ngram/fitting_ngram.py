@@ -60,13 +60,13 @@ def fit(
         ValueError, OSError, ImportError: an argument is wrong, a file cannot be read, or an engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
-    config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
-    check_smoothing(config, held_out)
-    model = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    check_smoothing(config := config_for(tokenizer, order=order, smoothing=smoothing, **options), held_out)
+    found = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
+    model, corpus = found or (None, None)
     if model is None:
         known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
         other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-        model = fit_ids(*read_corpus(tokenizer, texts, progress), config, other, known, progress, cls)
+        model = fit_ids(*(corpus or read_corpus(tokenizer, texts, progress)), config, other, known, progress, cls)
     model.own_tokenizer = tokenizer
     return model
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+WHOLE = 4
+"""A column of so many times the rows that may be in memory is read whole: a row is one number, an n-gram has many."""
+_CACHED = 1 << 13  # numbers that stay in the processor's cache
+
 
 class Column:
     """A (rows,) array in a file that holds its numbers alone; the file is created if it does not exist.
@@ -50,8 +54,9 @@ class Column:
 
     def gather(self, indices: np.ndarray, rows: int) -> np.ndarray:
         """Return the values at `indices`, in any order; `rows` are in memory at a time."""
-        order = np.argsort(indices)
-        wanted = indices[order]
+        if len(self) <= WHOLE * rows:
+            return self.read().take(indices)
+        wanted, order = sort_parts(indices)
         found = np.empty(len(indices), self.dtype)
         for start, block in self.blocks(rows):
             low, high = np.searchsorted(wanted, [start, start + len(block)])
@@ -60,13 +65,12 @@ class Column:
 
     def find(self, values: np.ndarray, rows: int) -> np.ndarray:
         """Return the index of each value in an increasing column that has them all; `rows` are in memory at a time."""
-        order = np.argsort(values)
-        wanted = values[order]
+        wanted, order = sort_parts(values)
         found = np.empty(len(values), np.int64)
         low = 0
         for start, block in self.blocks(rows):
             high = low + int(np.searchsorted(wanted[low:], block[-1], side="right"))
-            found[order[low:high]] = start + np.searchsorted(block, wanted[low:high])
+            found[order[low:high]] = start + _find_in_order(block, wanted[low:high])
             low = high
         return found
 
@@ -90,3 +94,32 @@ def zeros(path: Path, dtype: type, rows: int) -> Column:
     with open(path, "r+b") as file:
         file.truncate(rows * column.dtype.itemsize)
     return column
+
+
+def sort_parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values >= 0 sorted, and the index that each had; fast for increasing parts, one after another.
+
+    >>> sort_parts(np.array([4, 7, 9, 5, 7]))
+    (array([4, 5, 7, 7, 9]), array([0, 3, 1, 4, 2]))
+    """
+    bits = len(values).bit_length()
+    if int(values.max(initial=0)).bit_length() + bits > 63:
+        order = np.argsort(values, kind="stable")
+        return values[order], order
+    both = values << bits  # one number holds value and index
+    both |= np.arange(len(values))
+    both.sort(kind="stable")
+    order = both & ((1 << bits) - 1)
+    both >>= bits
+    return both, order
+
+
+def _find_in_order(table: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the index in `table` of each value; both are increasing. Only a small part of the table is searched."""
+    found = np.empty(len(values), np.int64)
+    starts = range(0, len(table), _CACHED)
+    bounds = [*np.searchsorted(values, table[::_CACHED]).tolist(), len(values)]
+    for start, low, high in zip(starts, bounds[:-1], bounds[1:], strict=True):
+        if low < high:
+            found[low:high] = start + table[start : start + _CACHED].searchsorted(values[low:high])
+    return found

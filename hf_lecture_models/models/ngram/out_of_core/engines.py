@@ -1,5 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark.
+"""Counting as a group-by: one relational expression (ibis), on DuckDB in this process or on Spark, if asked by name.
+
+"numpy", the default, needs no package: `packed_windows.py`.
 
 A table of windows has the words from each position of a text on, `w1 ... w_order`, and -1 after the end of the text.
 The sorted windows with their numbers of occurrences give the n-grams of all orders, sorted.
@@ -20,21 +22,30 @@ import torch
 
 from hf_lecture_models.io.literal_paths import literal_pattern, spark_pattern
 
-ENGINES = ("duckdb", "spark")
+ENGINES = ("numpy", "duckdb", "spark")  # the first is the default
 BATCH_ROWS = 1 << 18
+_SMALLEST_BUDGETS = {"numpy": 100 * 10**6, "duckdb": 300 * 10**6, "spark": 900 * 10**6}
+_BYTES_PER_WORD = 320  # each word may follow a context, and a context is smoothed at once
 _HOW_TO_INSTALL = {
     "duckdb": "pip install 'hf-lecture-models[big]'",
     "spark": "pip install 'hf-lecture-models[big]' 'pyspark<5'",
 }
 
 
+def smallest_budget(engine: str, vocab_size: int) -> int:
+    """Return the bytes that an engine needs, beside what the process holds already."""
+    return _SMALLEST_BUDGETS[engine] + _BYTES_PER_WORD * vocab_size
+
+
 def import_engine(engine: str) -> None:
-    """Import the packages of an engine.
+    """Import the packages of an engine; numpy needs no others.
 
     Raises:
         ImportError: one is not installed.
         FileNotFoundError: Spark does not find Java.
     """
+    if engine == "numpy":
+        return
     try:
         for module in ("ibis", "pyarrow.parquet", "duckdb" if engine == "duckdb" else "pyspark"):
             import_module(module)

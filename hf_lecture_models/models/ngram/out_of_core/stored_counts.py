@@ -18,6 +18,7 @@ import numpy as np
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream
 from hf_lecture_models.models.ngram.out_of_core.columns import Column
+from hf_lecture_models.models.ngram.out_of_core.packed_windows import Packing
 
 
 def windows_of(stream: Stream, order: int) -> np.ndarray:
@@ -45,8 +46,8 @@ class StoredCounts:
 
     def read(self, start: int, stop: int) -> NGramCounts:
         """Read some n-grams into memory."""
-        numbers = np.arange(start, stop)
-        is_start = (self.starts[0] <= numbers) & (numbers < self.starts[1])
+        is_start = np.zeros(stop - start, bool)
+        is_start[max(self.starts[0] - start, 0) : max(self.starts[1] - start, 0)] = True
         columns = (self.keys, self.occurrences, self.suffixes)
         keys, occurrences, suffixes = (column.read(start, stop) for column in columns)
         return NGramCounts(keys, occurrences, suffixes, is_start)
@@ -63,21 +64,26 @@ def open_counts(folder: Path) -> list[StoredCounts]:
     return found
 
 
-def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, texts: int, rows: int, bar: Any) -> None:
-    """Number the n-grams of the sorted windows that `count_windows` writes, in Arrow batches.
+def store_counts(
+    counted: Iterable[tuple[np.ndarray, np.ndarray]], folder: Path, config: NGramConfig, texts: int, rows: int, bar: Any
+) -> None:
+    """Number the n-grams of sorted windows.
 
     Args:
-        batches: the windows.
+        counted: parts of the different windows, increasing, as `Packing` has them, and their numbers of occurrences.
         folder: where the columns go; empty.
         texts: how many there are, and so how often `<s>` occurs, which is never predicted.
         rows: how many may be in memory.
-        bar: a progress bar of rows.
+        bar: a progress bar of occurrences.
+
+    Raises:
+        ValueError: the windows are not increasing.
     """
     numbering = _Numbering(folder, config)
-    for batch in batches:
-        words = np.stack([batch.column(n).to_numpy() for n in range(config.order)])
-        numbering.add(words.astype(np.int64), batch.column(config.order).to_numpy())
-        bar.update(batch.num_rows)
+    for windows, occurrences in counted:
+        if len(windows):
+            numbering.add(windows, occurrences)
+        bar.update(int(occurrences.sum()))
     numbering.finish(texts)
     (folder / "starts.json").write_text(json.dumps(numbering.starts), "utf-8", newline="\n")
     counts = open_counts(folder)
@@ -86,83 +92,98 @@ def store_counts(batches: Iterable[Any], folder: Path, config: NGramConfig, text
         _store_suffixes(counts, n, config.vocab_size, rows)
 
 
+def pack_batches(batches: Iterable[Any], config: NGramConfig) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the windows that `count_windows` writes, in Arrow batches, as `store_counts` takes them."""
+    packing = Packing(config.order, config.vocab_size)
+    for batch in batches:
+        words = np.stack([batch.column(n).to_numpy() for n in range(config.order)])
+        yield packing.pack_words(words), batch.column(config.order).to_numpy()
+
+
 class _Numbering:
     """A numbering of the n-grams of all orders in the sorted windows; `starts` are those of `StoredCounts`."""
 
     def __init__(self, folder: Path, config: NGramConfig) -> None:
         self.order, self.vocab_size = config.order, config.vocab_size
         self.bos: int = config.bos_token_id  # type: ignore[assignment]  # make_stream has seen it
+        self.packing = Packing(self.order, self.vocab_size)
         orders = range(1, self.order + 1)
         self.keys = [Column(folder / f"keys_{n}", np.int64) for n in orders]
         self.occurrences = [Column(folder / f"occurrences_{n}", np.int64) for n in orders]
         self.words = np.zeros(self.vocab_size, np.int64)  # how often each occurs in the corpus
-        self.last = np.full((self.order, 1), -2)  # the window before
+        self.last = np.zeros(self.packing.columns, np.int64)  # the window before; none is 0
         self.sizes = [self.vocab_size] + [0] * (self.order - 1)
-        self.pending = [0] * self.order  # occurrences of the last n-gram so far
         self.starts = [(self.bos, self.bos + 1)] + [(0, 0)] * (self.order - 1)
 
-    def add(self, words: np.ndarray, occurrences: np.ndarray) -> None:
-        """Number the n-grams of the next windows, (order, windows) words, and sum their occurrences, (windows,)."""
-        before = np.concatenate((self.last, words[:, :-1]), axis=1)
-        _check_order(before, words)
-        np.add.at(self.words, words[0], occurrences)
-        differs = words[0] != before[0]
-        prefixes = words[0]
-        for n in range(1, self.order):
-            differs = differs | (words[n] != before[n])
-            exists = words[n] >= 0
-            new = differs & exists
-            self.keys[n].append(prefixes[new] * self.vocab_size + words[n][new])
-            self._add_occurrences(n, new[exists], occurrences[exists])
-            low, high = self.starts[n]
-            first = words[0][new]
-            self.starts[n] = low + int((first < self.bos).sum()), high + int((first <= self.bos).sum())
-            prefixes = self.sizes[n] - 1 + np.cumsum(new)
-            self.sizes[n] += int(new.sum())
-        self.last = words[:, -1:]
+    def add(self, windows: np.ndarray, occurrences: np.ndarray) -> None:
+        """Number the n-grams of the next windows, (windows, columns), and sum their occurrences, (windows,)."""
+        _check_order(self.last, windows)
+        numbers = self.packing.word(windows, 0) - 1  # of the n-gram that each window begins with, from order 1 on
+        self.words += np.bincount(numbers, occurrences, minlength=self.vocab_size).astype(np.int64)
+        bounds = np.searchsorted(numbers, [self.bos, self.bos + 1])  # of the windows that begin with <s>
+        differences = self.packing.differences(self.last, windows)
+        next(differences)
+        for n, new in enumerate(differences, 1):
+            at = np.flatnonzero(new)
+            words, sums = self.packing.word(windows.take(at, 0), n), self._sum_occurrences(n, at, occurrences)
+            if not (exists := words > 0).all():
+                new[at[~exists]] = False
+                at, words, sums = at[exists], words[exists], sums[exists]
+            keys = numbers.take(at)
+            keys *= self.vocab_size
+            keys += words
+            keys -= 1
+            self.keys[n].append(keys)
+            self.occurrences[n].append(sums)
+            low, high = np.searchsorted(at, bounds).tolist()
+            self.starts[n] = self.starts[n][0] + low, self.starts[n][1] + high
+            if n + 1 < self.order:
+                numbers = np.cumsum(new)
+                numbers += self.sizes[n] - 1
+            self.sizes[n] += len(at)
+        self.last = windows[-1].copy()
 
-    def _add_occurrences(self, n: int, new: np.ndarray, occurrences: np.ndarray) -> None:
-        """Sum the occurrences of windows that share an n-gram; the last n-gram may go on in the next batch."""
-        firsts = np.flatnonzero(new)
-        if len(firsts) == 0:
-            self.pending[n] += int(occurrences.sum())
-            return
-        sums = np.add.reduceat(occurrences, firsts)
-        finished = self.pending[n] + int(occurrences[: firsts[0]].sum())
-        if self.sizes[n]:
-            self.occurrences[n].append(np.array([finished]))
-        self.occurrences[n].append(sums[:-1])
-        self.pending[n] = int(sums[-1])
+    def _sum_occurrences(self, n: int, at: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
+        """Return the occurrences of the n-grams that begin `at`; the windows before them go on with the last n-gram."""
+        if len(at) == len(occurrences):
+            return occurrences
+        first = at[0] if len(at) else len(occurrences)
+        if first > 0:
+            end = len(self.occurrences[n])
+            self.occurrences[n].write(end - 1, self.occurrences[n].read(end - 1, end) + occurrences[:first].sum())
+        return np.add.reduceat(occurrences, at) if len(at) else occurrences[:0]
 
     def finish(self, texts: int) -> None:
-        """Write the last n-gram of each order, and the words."""
-        for n in range(1, self.order):
-            self.occurrences[n].append(np.array([self.pending[n]]))
+        """Write the words."""
         self.words[self.bos] -= texts
         self.keys[0].append(np.arange(self.vocab_size))
         self.occurrences[0].append(self.words)
 
 
-def _check_order(before: np.ndarray, words: np.ndarray) -> None:
-    """Raise a ValueError if an engine has left the windows unsorted, or gives one twice."""
-    differs = before != words
-    first = differs.argmax(axis=0)
-    at = np.arange(words.shape[1])
-    if not (differs[first, at] & (before[first, at] < words[first, at])).all():
-        raise ValueError("the engine's counts are not sorted by their words; the files are damaged: count again")
+def _check_order(before: np.ndarray, windows: np.ndarray) -> None:
+    """Raise a ValueError if windows are not sorted, or one comes twice."""
+    larger, equal = np.zeros(len(windows), bool), np.ones(len(windows), bool)
+    for column, first in zip(windows.T, before, strict=True):
+        larger[1:] |= equal[1:] & (column[1:] > column[:-1])
+        equal[1:] &= column[1:] == column[:-1]
+        larger[0] |= equal[0] and column[0] > first
+        equal[0] &= column[0] == first
+    if not larger.all():
+        raise ValueError("the counted windows are not sorted by their words; the files are damaged: count again")
 
 
 def _store_suffixes(counts: list[StoredCounts], n: int, vocab_size: int, rows: int) -> None:
     """Find each n-gram without its first word: the suffix of its prefix, and its last word."""
     entry, shorter = counts[n - 1], counts[n - 2]
     for _, keys in entry.keys.blocks(rows):
-        prefixes, words = np.divmod(keys, vocab_size)
-        if n == 2:
-            entry.suffixes.append(words)
-            continue
-        low, high = int(prefixes[0]), int(prefixes[-1]) + 1
-        suffixes = shorter.suffixes.read(low, high)[prefixes - low]
-        entry.suffixes.append(shorter.keys.find(suffixes * vocab_size + words, rows))
+        prefixes = keys // vocab_size
+        keys -= prefixes * vocab_size  # the last words
+        if n > 2:
+            low, high = int(prefixes[0]), int(prefixes[-1]) + 1
+            prefixes -= low
+            keys += shorter.suffixes.read(low, high).take(prefixes) * vocab_size
+            keys = shorter.keys.find(keys, rows)
+        entry.suffixes.append(keys)
 
 
 def parts(counts: list[StoredCounts], n: int, vocab_size: int, rows: int) -> Iterator[tuple[slice, slice]]:

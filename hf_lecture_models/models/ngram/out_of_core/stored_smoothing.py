@@ -7,7 +7,7 @@ those of `smooth` bit for bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.out_of_core.columns import Column, zeros
+from hf_lecture_models.models.ngram.out_of_core.columns import WHOLE, Column, zeros
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import StoredCounts, parts
 from hf_lecture_models.models.ngram.smoothing.back_off import CONSTANT
 from hf_lecture_models.models.ngram.smoothing.interpolated import (
@@ -24,6 +24,7 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
     fit_discounts,
     kept_ngrams,
     log10,
+    renumber,
     small_counts,
     smooth_order,
     uniform,
@@ -99,8 +100,14 @@ class StoredSmoothing:
         if n == self.config.order or self.config.smoothing not in KNESER_NEY:
             return entry.occurrences
         used = zeros(self.folder / f"used_{n}", np.int64, len(entry.keys))
-        for _, suffixes in self.counts[n].suffixes.blocks(self.rows):
-            used.count(suffixes, self.rows)
+        if len(used) <= WHOLE * self.rows:
+            before = np.zeros(len(used), np.int64)
+            for _, suffixes in self.counts[n].suffixes.blocks(self.rows):
+                before += np.bincount(suffixes, minlength=len(used))
+            used.write(0, before)
+        else:
+            for _, suffixes in self.counts[n].suffixes.blocks(self.rows):
+                used.count(suffixes, self.rows)
         start, stop = entry.starts if n > 1 else (0, 0)
         for low in range(start, stop, self.rows):
             used.write(low, entry.occurrences.read(low, min(low + self.rows, stop)))
@@ -118,20 +125,21 @@ class StoredSmoothing:
         for contexts, ngrams in parts(self.counts, n, vocab_size, self.rows):
             entry = self.counts[n - 1].read(ngrams.start, ngrams.stop)
             found = lower.gather(entry.suffixes, self.rows)
-            part = replace(entry, keys=entry.keys - contexts.start * vocab_size, suffixes=np.arange(len(found)))
-            kept = kept_ngrams(entry, n, config)
-            starts = kept_contexts = np.ones(1, bool)
+            entry.keys[:] -= contexts.start * vocab_size
+            starts, kept = np.ones(1, bool), kept_ngrams(entry, n, config)
+            kept_contexts: np.ndarray | slice = slice(None)
             if n > 1:
                 shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
                 starts, kept_contexts = shorter.starts, kept_ngrams(shorter, n - 1, config)
             part_used = used.read(ngrams.start, ngrams.stop)
-            probs, gammas = smooth_order(part, starts, n, part_used, kept, found, config, ratios)
-            longer.append(probs)
+            probs, gammas = smooth_order(entry.keys // vocab_size, starts, n, part_used, kept, found, config, ratios)
+            if n < config.order:
+                longer.append(probs)
             table.probs.append(np.minimum(log10(probs[kept]), 0))
             if n > 1:
                 shorter_table.backoffs.append(log10(gammas[kept_contexts]))
-                numbers = numbered + np.cumsum(kept_contexts) - 1
-                prefixes, words = np.divmod(part.keys[kept], vocab_size)
-                table.keys.append(numbers[prefixes] * vocab_size + words)
-            numbered += int(kept_contexts.sum())
+                keys = renumber(entry.keys[kept], kept_contexts, vocab_size)
+                keys += numbered * vocab_size
+                table.keys.append(keys)
+            numbered += len(gammas[kept_contexts])
             self.bar.update(len(probs))

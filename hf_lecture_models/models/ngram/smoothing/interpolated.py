@@ -52,28 +52,34 @@ from hf_lecture_models.models.ngram.smoothing.pitman_yor import sample
 KNESER_NEY = ("kneser_ney", "modified_kneser_ney")
 DISCOUNTING = ("absolute_discounting", *KNESER_NEY)
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
+BLOCK = 1 << 18
+"""N-grams whose numbers are in the processor's cache at a time."""
 
 
 def smooth(
     counts: list[NGramCounts], config: NGramConfig, held_out: Stream | None = None, bar: tqdm | None = None
 ) -> NGramTables:
-    """Return p and back-off weight of each n-gram that is kept; what is estimated for it is written into `config`."""
+    """Return p and back-off weight of each n-gram that is kept; what is estimated for it is written into `config`.
+
+    The list of counts is emptied, order by order, which frees memory.
+    """
     used, ratios = _fit_parameters(counts, config, held_out, bar)
     tables = NGramTables(config.vocab_size, [], [], [])
     lower, starts = uniform(config), np.ones(1, bool)
-    kept: np.ndarray | slice = slice(None)
     kept_contexts: np.ndarray | slice = slice(None)
-    for n, entry in enumerate(counts, 1):
-        keys = entry.keys
-        if config.prune:
-            kept = kept_ngrams(entry, n, config)
-            keys = renumber(keys[kept], kept_contexts, config.vocab_size)
-        probs, gammas = smooth_order(entry, starts, n, used[n - 1], kept, lower, config, ratios[n - 1])
+    for n in range(1, config.order + 1):
+        entry = counts.pop(0)
+        kept = kept_ngrams(entry, n, config)
+        if n > 1:
+            tables.keys.append(renumber(entry.keys[kept], kept_contexts, config.vocab_size))
+        contexts, lower, longer_starts = entry.keys // config.vocab_size, lower.take(entry.suffixes), entry.starts
+        del entry
+        probs, gammas = smooth_order(contexts, starts, n, used.pop(0), kept, lower, config, ratios[n - 1])
+        del contexts
         tables.log10_probs.append(np.minimum(log10(probs[kept]), 0))
         if n > 1:
-            tables.keys.append(keys)
             tables.log10_backoffs.append(log10(gammas[kept_contexts]))
-        lower, starts, kept_contexts = probs, entry.starts, kept
+        lower, starts, kept_contexts = probs, longer_starts, kept
         if bar is not None:
             bar.update()
     return tables
@@ -113,7 +119,7 @@ def log10(values: np.ndarray) -> np.ndarray:
 
 
 def smooth_order(
-    entry: NGramCounts,
+    prefixes: np.ndarray,
     starts: np.ndarray,
     n: int,
     used: np.ndarray,
@@ -125,17 +131,17 @@ def smooth_order(
     """Return P of each n-gram of order n, and gamma (or bow) of each context: (n-grams,), (contexts,) float64.
 
     Args:
-        entry: the n-grams of all contexts, or of neighbouring ones that are numbered from 0.
+        prefixes: (n-grams,) the context of each n-gram; all contexts, or neighbouring ones that are numbered from 0.
         starts: (contexts,) True where a context begins with `<s>`; one True for order 1.
         used: (n-grams,) the counts that are discounted; for Pitman-Yor, the first term of P itself.
         kept: (n-grams,) those that are not pruned.
-        lower: P(w | h') by the number of the n-gram h'w.
+        lower: (n-grams,) P(w | h'); may be overwritten.
     """
-    prefixes = entry.keys // config.vocab_size
     totals = np.bincount(prefixes, used, minlength=len(starts))
     if config.smoothing in DISCOUNTING:
         by_count = np.array([0.0, *config.discounts[n - 1]])  # type: ignore[index]
-        numerators = used - by_count.take(used, mode="clip")
+        numerators = by_count.take(used, mode="clip")
+        np.subtract(used, numerators, out=numerators)
         np.maximum(numerators, 0, out=numerators)
     else:
         numerators, totals = _first_term(used, totals, prefixes, starts, n, config, ratios)
@@ -143,10 +149,9 @@ def smooth_order(
         numerators[~kept] = 0
     if config.smoothing == "stupid_backoff":
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
-    from_lower = lower.take(entry.suffixes)
     if ratios is not None:
-        return back_off(numerators, totals, prefixes, from_lower, num_events(config))
-    return interpolate(numerators, totals, prefixes, from_lower)
+        return back_off(numerators, totals, prefixes, lower, num_events(config))
+    return interpolate(numerators, totals, prefixes, lower)
 
 
 def interpolate(
@@ -166,9 +171,11 @@ def interpolate(
     left = np.maximum(totals - np.bincount(prefixes, numerators, minlength=len(totals)), 0)
     gammas = np.divide(left, totals, out=np.ones(len(totals)), where=totals > 0)
     scale = np.divide(1, totals, out=np.zeros(len(totals)), where=totals > 0)
-    numerators *= scale.take(prefixes)
-    lower *= gammas.take(prefixes)
-    numerators += lower
+    for start in range(0, len(prefixes), BLOCK):
+        block = slice(start, start + BLOCK)
+        numerators[block] *= scale.take(prefixes[block])
+        lower[block] *= gammas.take(prefixes[block])
+        numerators[block] += lower[block]
     return numerators, gammas
 
 
@@ -216,15 +223,16 @@ def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]
     return list(FALLBACK_DISCOUNTS[:wanted])
 
 
-def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray:
-    """Return which n-grams of order n are not pruned, (n-grams,) bool."""
+def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
+    """Return which n-grams of order n are not pruned: (n-grams,) bool, or all of them as a slice."""
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
-    return (entry.occurrences > threshold) | (threshold == 0)
+    return entry.occurrences > threshold if threshold else slice(None)
 
 
 def renumber(keys: np.ndarray, kept_contexts: np.ndarray | slice, vocab_size: int) -> np.ndarray:
     """Return the keys of kept n-grams, with their contexts numbered among the kept ones."""
     if isinstance(kept_contexts, slice):
         return keys
-    numbers = np.cumsum(kept_contexts) - 1
-    return numbers[keys // vocab_size] * vocab_size + keys % vocab_size
+    prefixes = keys // vocab_size
+    skipped = np.arange(len(kept_contexts)) - (np.cumsum(kept_contexts) - 1)  # contexts that are not kept, before each
+    return keys - skipped.take(prefixes) * vocab_size

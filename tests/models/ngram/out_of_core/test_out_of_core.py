@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import re
 import shutil
+import signal
 import sys
 from itertools import islice
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,12 +23,22 @@ from tokenizers.normalizers import Lowercase
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.io.runs import run_lock
+from hf_lecture_models.io.system import move
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
-from hf_lecture_models.models.ngram.out_of_core import engines, estimation
-from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, survey_texts
-from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, parts, store_counts
+from hf_lecture_models.models.ngram.out_of_core import (
+    engines,
+    estimation,
+    packed_windows,
+    stored_counts,
+    stored_smoothing,
+    survey,
+)
+from hf_lecture_models.models.ngram.out_of_core.columns import Column
+from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
+from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, pack_batches, parts, store_counts
 from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS
+from hf_lecture_models.models.ngram.out_of_core.survey import Spool, survey_texts
 from tests.printed_commands import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
@@ -49,15 +62,26 @@ TOKENIZER = WordTokenizer.train(TEXTS, progress=False)
 @pytest.fixture(autouse=True)
 def a_small_process(monkeypatch):
     """Whatever the tests before these have left in memory."""
-    monkeypatch.setattr(estimation, "resident_bytes", lambda: 4 * 10**8)
+    for module in (estimation, survey):
+        monkeypatch.setattr(module, "resident_bytes", lambda: 4 * 10**8)
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    """Several chunks of texts, and several parts of n-grams."""
-    monkeypatch.setattr(estimation, "CHUNK_CHARACTERS", 400)
+    """Several chunks of texts, several parts of n-grams, and runs of 40 windows, of which 5 are in memory."""
+    monkeypatch.setattr(survey, "CHUNK_CHARACTERS", 400)
     monkeypatch.setattr(estimation._Job, "rows", property(lambda job: 40))
     monkeypatch.setattr(engines, "BATCH_ROWS", 50)
+
+    def write(parts, folder, columns, rows):
+        packed_windows.write_runs(parts, folder, columns, rows=40)
+        assert len(list(folder.iterdir())) > 1
+
+    def merge(folder, columns, rows):
+        return packed_windows.merge_runs(folder, columns, 5 * len(list(folder.iterdir())))
+
+    monkeypatch.setattr(estimation, "write_runs", write)
+    monkeypatch.setattr(estimation, "merge_runs", merge)
 
 
 def fit(texts=TEXTS, tokenizer=TOKENIZER, memory=None, **options):
@@ -77,12 +101,24 @@ def assert_equal(model, other):
 def test_the_tables_are_those_of_fit(small_parts, smoothing):
     for order, prune in ((3, None), (4, [0, 0, 1, 2])):
         options = {"order": order, "smoothing": smoothing, "prune": prune}
-        assert_equal(fit(memory=MemoryLimit(engine="duckdb"), **options), fit(**options))
+        assert_equal(fit(memory=MemoryLimit(engine="numpy"), **options), fit(**options))
 
 
-@pytest.mark.parametrize("order", [1, 2, 5])
-def test_any_order(small_parts, order):
-    assert_equal(fit(memory=MemoryLimit(engine="duckdb"), order=order), fit(order=order))
+@pytest.mark.parametrize("engine", ["numpy", "duckdb"])
+@pytest.mark.parametrize("order", range(1, 9))
+def test_any_order(small_parts, order, engine):
+    assert_equal(fit(memory=MemoryLimit(engine=engine), order=order), fit(order=order))
+
+
+@pytest.mark.parametrize(("order", "columns"), [(3, 1), (4, 2), (7, 4)])
+def test_windows_of_several_integers(small_parts, order, columns, monkeypatch):
+    """A million of words, of which the texts have the last ones; 21 bits each."""
+    words = [chr(97 + number) for number in range(12)]
+    tokenizer = WordTokenizer.from_words([*(f"w{number}" for number in range(1_100_000)), *words, "z"])
+    assert packed_windows.Packing(order, len(tokenizer)).columns == columns
+    monkeypatch.setattr(estimation._Job, "rows", property(lambda job: 10**6))
+    limit = MemoryLimit(engine="numpy")
+    assert_equal(fit(tokenizer=tokenizer, memory=limit, order=order), fit(tokenizer=tokenizer, order=order))
 
 
 @pytest.mark.cases(0, 10)
@@ -95,14 +131,42 @@ def test_any_corpus(small_parts, seed):
     order = draw.randrange(1, min(max(len(text.split()) for text in texts) + 2, 6) + 1)
     prune = sorted([0, *(draw.randrange(3) for _ in range(order - 1))])
     options = {"order": order, "smoothing": draw.choice(STORED_SMOOTHINGS), "prune": prune}
-    assert_equal(fit(texts, tokenizer, MemoryLimit(engine="duckdb"), **options), fit(texts, tokenizer, **options))
+    engine = draw.choice(["numpy", "numpy", "duckdb"])
+    assert_equal(fit(texts, tokenizer, MemoryLimit(engine=engine), **options), fit(texts, tokenizer, **options))
 
 
 def test_one_token_may_begin_and_end_texts(small_parts):
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     tokenizer.bos_token = tokenizer.eos_token
-    model = fit(tokenizer=tokenizer, memory=MemoryLimit(engine="duckdb"), order=3)
-    assert_equal(model, fit(tokenizer=tokenizer, order=3))
+    for engine in ("numpy", "duckdb"):
+        model = fit(tokenizer=tokenizer, memory=MemoryLimit(engine=engine), order=3)
+        assert_equal(model, fit(tokenizer=tokenizer, order=3))
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["a b a b c"], 3),
+        (["", "", ""], 2),
+        (["a b c d e f g", "", "a"], 8),
+        (["a", "b", "a b c d"], 6),
+        (["a a a a a a a a"] * 300, 3),
+        (["<s> a b </s>", "<s> b </s>", "<s> </s>"], 2),
+    ],
+)
+def test_odd_corpora(monkeypatch, texts, order):
+    """One text, empty ones, texts shorter than the order, one window again and again, and marks around texts."""
+    monkeypatch.setattr(estimation, "RUN_BYTES", 10**8)  # runs of some tens of windows
+    monkeypatch.setattr(estimation, "MERGED_BYTES", 10**9)
+    tokenizer = WordTokenizer.train(["a b c d e f g"], progress=False)
+    for engine in ("numpy", "duckdb"):
+        limit = MemoryLimit(engine=engine)
+        assert_equal(fit(texts, tokenizer, limit, order=order), fit(texts, tokenizer, order=order))
+
+
+@pytest.mark.parametrize("memory", [MemoryLimit(engine="numpy"), MemoryLimit(engine="duckdb"), "8GB"])
+def test_the_texts_are_read_once(memory):
+    assert_equal(fit((text for text in TEXTS), memory=memory, order=3), fit(order=3))
 
 
 @pytest.mark.slow
@@ -135,7 +199,7 @@ def test_a_file_is_counted_and_what_fits_stays_in_memory(tmp_path, monkeypatch):
     path.write_text("\n".join(TEXTS), encoding="utf-8")
     assert_equal(fit(path, memory="8GB", order=2), fit(order=2))
     monkeypatch.setattr(estimation, "fit_within", None)
-    monkeypatch.setattr(estimation._Job, "run", lambda job, model_class: pytest.fail("counted on disk"))
+    monkeypatch.setattr(estimation._Job, "run", lambda *arguments: pytest.fail("counted on disk"))
     assert fit(path, memory="8GB", order=2).config.order == 2
     with pytest.raises(pytest.fail.Exception, match="counted on disk"):
         fit(path, memory=MemoryLimit("8GB", engine="duckdb"), order=2)
@@ -145,10 +209,13 @@ class Killed(BaseException):
     """As SIGKILL: nothing is cleaned up behind it."""
 
 
-@pytest.mark.cases(1, 3)
-@pytest.mark.parametrize("stage", ["_windows", "_counted", "_numbered", "_tables"])
-def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, stage):
-    limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
+STAGES = {"numpy": ["_runs", "_numbered", "_tables"], "duckdb": ["_windows", "_counted", "_numbered", "_tables"]}
+
+
+@pytest.mark.cases(1, 6)
+@pytest.mark.parametrize(("engine", "stage"), [(engine, stage) for engine in STAGES for stage in STAGES[engine]])
+def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path, monkeypatch, engine, stage):
+    limit = MemoryLimit(engine=engine, folder=tmp_path / "work")
     whole = getattr(estimation._Job, stage)
     called = []
 
@@ -165,7 +232,7 @@ def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path
         method = getattr(estimation._Job, f"_{name}")
         monkeypatch.setattr(estimation._Job, f"_{name}", lambda *a, m=method, n=name: (called.append(f"_{n}"), m(*a)))
     assert_equal(fit(memory=limit, order=3), fit(order=3))
-    names = [f"_{name}" for name in estimation.STAGES]
+    names = STAGES[engine]
     assert called == names[names.index(stage) :]
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["estimation.json", "tables"]
     assert_equal(fit(memory=limit, order=3), fit(order=3))  # from the tables alone
@@ -175,7 +242,7 @@ def test_a_killed_estimation_goes_on_behind_its_last_stage(small_parts, tmp_path
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["mine.txt"]
     limit.clear()  # there is no estimation: nothing is touched
     (tmp_path / "work" / "mine.txt").unlink()
-    fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=2)
+    fit(memory=MemoryLimit(engine=engine, folder=tmp_path / "work"), order=2)
     limit.clear()
     assert not (tmp_path / "work").exists()
 
@@ -208,24 +275,63 @@ def test_what_has_changed_is_refused(begun):
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
-def test_a_corpus_that_changes_between_passes_is_refused(tmp_path):
-    class Growing:
-        passes = 0
+def test_another_engine_goes_on_from_what_it_can_read(small_parts, begun, tmp_path, monkeypatch):
+    """What Spark or DuckDB has counted is numbered whatever the engine; their windows, and runs, are their own."""
+    assert_equal(fit(memory=MemoryLimit(engine="numpy", folder=begun), order=3), fit(order=3))
+    limits = {engine: MemoryLimit(engine=engine, folder=tmp_path / "other") for engine in ("duckdb", "numpy")}
+    for engine, stopped in (("duckdb", "_numbered"), ("numpy", "_tables"), ("numpy", "_numbered")):
+        with monkeypatch.context() as patch:
+            patch.setattr(estimation._Job, stopped, lambda *arguments: sys.exit(1))
+            with pytest.raises(SystemExit):
+                fit(memory=limits[engine], order=3)
+        with monkeypatch.context() as patch:
+            if stopped == "_numbered" and engine == "duckdb":
+                patch.setattr(estimation._Job, "_runs", None)
+            other = limits["numpy" if engine == "duckdb" else "duckdb"]
+            assert_equal(fit(memory=other, order=3), fit(order=3))
+        other.clear()
 
-        def __iter__(self):
-            self.passes += 1
-            return iter(TEXTS + ["a"] * self.passes)
 
-    folder = tmp_path / "work"
-    with pytest.raises(ValueError, match="the corpus has changed between two readings"):
-        fit(Growing(), memory=MemoryLimit(engine="duckdb", folder=folder), order=3)
-    assert [path.name for path in folder.iterdir()] == ["estimation.json"]
+KILLED = [
+    (survey.Spool, "add", 2),
+    *((Column, "append", number) for number in (1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40)),
+    *((estimation, "move", number) for number in (1, 2, 3)),
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked, and killed")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(("owner", "name", "number"), KILLED)
+def test_after_kill_9_the_same_call_gives_the_same_bits(small_parts, tmp_path, monkeypatch, owner, name, number):
+    """The process dies at a call of what writes, which has then written a part, or before it renames a stage."""
+    limit, written, calls = MemoryLimit(engine="numpy", folder=tmp_path / "work"), getattr(owner, name), []
+
+    def dies(*arguments):
+        calls.append(name)
+        if len(calls) == number:
+            if name == "append":
+                written(arguments[0], arguments[1][: len(arguments[1]) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return written(*arguments)
+
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(owner, name, dies)
+        try:
+            fit(memory=limit, order=3)
+        finally:
+            os._exit(1)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["estimation.json", "tables"]
 
 
 def test_where_no_stage_is_finished_other_options_begin_anew(tmp_path):
-    limit = MemoryLimit(engine="duckdb", folder=tmp_path / "work")
+    limit = MemoryLimit(folder=tmp_path / "work", engine="numpy")
     with pytest.raises(ValueError, match="give longer texts or order=10 at most"):
         fit(memory=limit, order=11)
+    assert not (tmp_path / "work").exists()
+    (tmp_path / "work").mkdir()
     (tmp_path / "work" / "estimation.json").write_text("")  # as a power cut may leave it
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
@@ -280,7 +386,7 @@ def test_sizes():
         ({"memory": "2 apples"}, "the memory limit is '2 apples'"),
         ({"memory": "-2GB"}, "the memory limit is '-2GB'"),
         ({"memory": 0}, "the memory limit is 0"),
-        ({"engine": "hadoop"}, "the engine must be one of memory, duckdb, spark, not 'hadoop'"),
+        ({"engine": "hadoop"}, "the engine must be one of memory, numpy, duckdb, spark, not 'hadoop'"),
     ],
 )
 def test_impossible_limits(options, message):
@@ -289,10 +395,12 @@ def test_impossible_limits(options, message):
 
 
 def test_a_limit_below_the_minimum_names_it():
-    message = (
-        r"a memory limit of 100 MB is too low: this process holds .* already, and duckdb needs 300 MB beside it; give "
-    )
-    for engine, advice in ((None, r"([\d.]+ .B), and all is counted in memory"), ("duckdb", r"at least ([\d.]+ .B)")):
+    for engine, needs, advice in (
+        (None, "numpy needs 100 MB", r"([\d.]+ .B), and all is counted in memory"),
+        ("numpy", "numpy needs 100 MB", r"at least ([\d.]+ .B)"),
+        ("duckdb", "duckdb needs 300 MB", r"at least ([\d.]+ .B)"),
+    ):
+        message = f"a memory limit of 100 MB is too low: this process holds .* already, and {needs} beside it; give "
         with pytest.raises(ValueError, match=message + advice) as refused:
             fit(memory=MemoryLimit("100MB", engine), order=3)
         advised = re.search(advice, str(refused.value))[1]
@@ -311,7 +419,7 @@ def test_the_limit_that_is_advised_is_enough():
     [
         (
             {"smoothing": "pitman_yor"},
-            "smoothing='pitman_yor' cannot be estimated out of core: leave .* duckdb out, or take one of maximum",
+            "smoothing='pitman_yor' cannot be estimated out of core: leave .* numpy out, or take one of maximum",
         ),
         ({"smoothing": "jelinek_mercer", "held_out": TEXTS}, "smoothing='jelinek_mercer' cannot"),
         ({"smoothing": "katz"}, "smoothing='katz' cannot"),
@@ -320,14 +428,13 @@ def test_the_limit_that_is_advised_is_enough():
 )
 def test_what_needs_all_counts_in_memory_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        fit(memory=MemoryLimit(engine="duckdb"), order=2, **options)
+        fit(memory=MemoryLimit(engine="numpy"), order=2, **options)
     assert fit(memory=MemoryLimit(engine="memory"), order=2, **options).config.order == 2
 
 
 @pytest.mark.parametrize(
     ("texts", "order", "error", "message"),
     [
-        (iter(TEXTS), 2, ValueError, "the texts are read twice under a memory limit, and an iterator"),
         ([], 2, ValueError, "the corpus is empty"),
         (["a b"], 5, ValueError, "its longest text has 4 tokens"),
         ("none.txt", 2, FileNotFoundError, "there is no file 'none.txt'"),
@@ -335,7 +442,7 @@ def test_what_needs_all_counts_in_memory_is_refused(options, message):
 )
 def test_texts_that_cannot_be_counted(texts, order, error, message):
     with pytest.raises(error, match=message):
-        fit(texts, memory=MemoryLimit(engine="duckdb"), order=order)
+        fit(texts, memory=MemoryLimit(engine="numpy"), order=order)
 
 
 @pytest.mark.parametrize(
@@ -359,6 +466,36 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
     assert_equal(fit(memory=limit, order=3), fit(order=3))
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is full")
+@pytest.mark.parametrize(
+    ("module", "stage"), [(packed_windows, "runs"), (stored_counts, "numbered"), (stored_smoothing, "tables")]
+)
+def test_what_the_system_says_of_a_full_disk(tmp_path, monkeypatch, module, stage):
+    limit, before = (
+        MemoryLimit(engine="numpy", folder=tmp_path / "work"),
+        {"numbered": ["runs"], "tables": ["numbered"]},
+    )
+
+    def full(path, dtype):
+        return Column(Path("/dev/full") if f".{stage}.partial" in str(path) else path, dtype)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "Column", full)
+        with pytest.raises(OSError, match=f"work is full, at the stage '{stage}'; .* start again with the same"):
+            fit(memory=limit, order=3)
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["estimation.json", *before.get(stage, [])]
+    assert_equal(fit(memory=limit, order=3), fit(order=3))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is full")
+@pytest.mark.parametrize("memory", ["8GB", MemoryLimit(engine="numpy")])
+def test_a_full_disk_while_reading(monkeypatch, memory):
+    with open("/dev/full", "r+b", buffering=0) as full:
+        monkeypatch.setattr(survey.tempfile, "TemporaryFile", lambda dir: full)
+        with pytest.raises(OSError, match="the disk of .* is full, at the stage 'reading'"):
+            fit(memory=memory, order=3)
+
+
 def test_an_engine_with_too_little_memory_says_so(monkeypatch):
     monkeypatch.setattr(estimation, "ENGINE_SHARE", 0.0007)
     with pytest.raises(ValueError, match="duckdb has too little memory: give a higher limit .Out of Memory"):
@@ -368,7 +505,7 @@ def test_an_engine_with_too_little_memory_says_so(monkeypatch):
 def test_a_disk_with_too_little_room_is_refused_before_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(OSError, match="has 0 MB free, and up to .* MB are needed"):
-        fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
+        fit(memory=MemoryLimit(engine="numpy", folder=tmp_path / "work"), order=3)
     assert not (tmp_path / "work").exists()
 
 
@@ -382,7 +519,7 @@ def test_counts_past_31_bits(tmp_path, monkeypatch):
     batch = pyarrow.record_batch([*columns, counts], names=["w1", "w2", "occurrences"])
     config = NGramConfig(vocab_size=4, order=2, bos_token_id=bos, eos_token_id=eos)
     with estimation.tqdm(disable=True) as bar:
-        store_counts([batch.slice(0, 2), batch.slice(2)], tmp_path, config, many + 1, 10, bar)
+        store_counts(pack_batches([batch.slice(0, 2), batch.slice(2)], config), tmp_path, config, many + 1, 10, bar)
     unigrams, bigrams = open_counts(tmp_path)
     assert unigrams.occurrences.read().tolist() == [0, many + 1, many, many + 1]
     assert bigrams.occurrences.read().tolist() == [many, 1, many, many + 1]
@@ -396,19 +533,20 @@ def test_counts_that_are_not_sorted_are_refused(tmp_path):
     batch = pyarrow.table({"w1": [1, 0], "w2": [-1, 1], "occurrences": [1, 1]}).to_batches()[0]
     config = NGramConfig(vocab_size=4, order=2, bos_token_id=0, eos_token_id=1)
     with estimation.tqdm(disable=True) as bar, pytest.raises(ValueError, match="are not sorted by their words"):
-        store_counts([batch], tmp_path, config, 1, 10, bar)
+        store_counts(pack_batches([batch], config), tmp_path, config, 1, 10, bar)
 
 
 def test_the_estimate_is_of_the_whole_corpus_not_of_its_beginning(small_parts):
     """A long first word has few tokens a character; all that follows is counted too, and the disk is for it."""
     texts = ["a" * 5000, *TEXTS]
     tokenizer = WordTokenizer.train(texts, progress=False)
-    survey, rest = (survey_texts(some, tokenizer, config_for(tokenizer, order=3)) for some in (texts, TEXTS))
+    config = config_for(tokenizer, order=3)
+    whole, rest = (survey_texts(some, tokenizer, config, Spool()) for some in (texts, TEXTS))
     tokens = sum(len(text.split()) + 2 for text in TEXTS)
-    assert (rest.texts, rest.tokens, survey.tokens) == (len(TEXTS), tokens, tokens + 3)
+    assert (rest.texts, rest.tokens, whole.tokens) == (len(TEXTS), tokens, tokens + 3)
     assert f"{len(TEXTS):,} texts, {tokens:,} tokens" in str(rest)
-    assert survey.memory > rest.memory
-    assert survey.disk > 0.9 * rest.disk
+    assert whole.memory > rest.memory
+    assert whole.disk > 0.9 * rest.disk
 
 
 def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monkeypatch):
@@ -430,13 +568,18 @@ def test_two_estimations_cannot_share_a_work_folder(small_parts, tmp_path, monke
     assert not (tmp_path / "work").exists()
 
 
-def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch):
-    most, whole = [], estimation.StoredSmoothing.run
+@pytest.mark.parametrize("engine", ["numpy", "duckdb"])
+def test_the_disk_that_is_used_is_within_the_estimate(small_parts, tmp_path, monkeypatch, engine):
+    most, texts = [], some_texts(seed=1, texts=20_000)
+    monkeypatch.setattr(survey, "CHUNK_CHARACTERS", 10**5)
+    monkeypatch.setattr(estimation, "move", lambda *arguments: (measure(), move(*arguments)))
 
-    def measured(smoothing):
-        whole(smoothing)
+    def measure():
         most.append(sum(path.stat().st_size for path in (tmp_path / "work").rglob("*") if path.is_file()))
 
-    monkeypatch.setattr(estimation.StoredSmoothing, "run", measured)
-    model = fit(memory=MemoryLimit(engine="duckdb", folder=tmp_path / "work"), order=3)
-    assert most[0] < survey_texts(TEXTS, TOKENIZER, model.config).disk
+    model = fit(texts, memory=MemoryLimit(engine=engine, folder=tmp_path / "work"), order=3)
+    spool = Spool()
+    found = survey_texts(texts, TOKENIZER, model.config, spool, engine)
+    most[0] += spool.bytes
+    assert len(most) == len(STAGES[engine])
+    assert max(most) < found.disk
