@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 
 Result = TypeVar("Result")
-FewRowsLinear = nn.Linear
-"""What published code has of layers/few_rows.py, which computes the same."""
+FewRowsLinear = nn.Linear  # what published code has of layers/few_rows.py, which computes the same
 
 
 def at_least_float32(tensor: Tensor) -> Tensor:
