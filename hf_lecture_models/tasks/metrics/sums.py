@@ -83,7 +83,7 @@ def _class_counts(predictions: Sequence[int], references: Sequence[int], classes
     return np.concatenate([ours * theirs, ours, theirs], axis=1)
 
 
-def pearson(predictions: Sequence[float], references: Sequence[float]) -> Sums:
+def pearson(predictions: Any, references: Any) -> Sums:
     """Return Pearson's correlation, 0 where one side does not vary."""
     x, y = (_centred(side) for side in (predictions, references))
 
