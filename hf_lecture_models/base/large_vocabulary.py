@@ -11,10 +11,11 @@ from hf_lecture_models.base.fixed_vocabulary import keep_vocabulary
 from hf_lecture_models.base.token_counts import CountedOutputLayer
 from hf_lecture_models.io.compat import strict
 from hf_lecture_models.layers.adaptive_softmax import MOST_CLUSTERS, AdaptiveSoftmax, default_cutoffs
+from hf_lecture_models.layers.few_rows import FewRowsLinear
 from hf_lecture_models.layers.noise_contrastive import NoiseContrastiveLinear
 
 OUTPUT_LAYERS: dict[str, Callable[[Any], nn.Module]] = {
-    "softmax": lambda c: nn.Linear(c.output_size, c.vocab_size),
+    "softmax": lambda c: FewRowsLinear(c.output_size, c.vocab_size),
     "adaptive": lambda c: AdaptiveSoftmax(c.output_size, c.vocab_size, c.adaptive_cutoffs),
     "noise_contrastive": lambda c: NoiseContrastiveLinear(c.output_size, c.vocab_size, c.noise_samples),
 }

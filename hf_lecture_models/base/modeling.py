@@ -98,10 +98,10 @@ class LecturePreTrainedModel(ModelGuards):
         if self._asked_to_recompute:
             self.check_recomputes()
             self.config.gradient_checkpointing = True  # which the first part has taken out
-        for module in self.modules():
-            if isinstance(module, GradientCheckpointingLayer):
-                # A layer is never split over devices.
-                self._no_split_modules = {*(self._no_split_modules or ()), type(module).__name__}
+        # A layer is never split over devices.
+        layers = {type(module).__name__ for module in self.modules() if isinstance(module, GradientCheckpointingLayer)}
+        if layers:
+            self._no_split_modules = {*(self._no_split_modules or ()), *layers}
         super().post_init()
 
     @classmethod

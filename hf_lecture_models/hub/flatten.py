@@ -31,6 +31,7 @@ TRAVELS_AS = {
         "io.files": "io.travelling_files",
         "io.progress": "io.travelling_progress",
         "io.saved_json": "io.travelling_json",
+        "layers.few_rows": "layers.execution",
         "layers.growing_cache": "layers.travelling_cache",
         "layers.linear_cross_entropy": "layers.travelling_cross_entropy",
         "layers.recurrent_export": "layers.travelling_export",

@@ -21,6 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.few_rows import FewRowsLinear
+
 AttentionFunction = Callable[..., tuple[Tensor, Tensor | None]]
 
 
@@ -96,5 +98,5 @@ class SelfAttention(MultiHeadAttention):
 
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
         super().__init__(hidden_size, num_heads, dropout, layer_index)
-        self.qkv_proj = nn.Linear(hidden_size, 3 * hidden_size)
-        self.o_proj = nn.Linear(hidden_size, hidden_size)
+        self.qkv_proj = FewRowsLinear(hidden_size, 3 * hidden_size)
+        self.o_proj = FewRowsLinear(hidden_size, hidden_size)

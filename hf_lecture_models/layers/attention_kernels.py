@@ -58,14 +58,16 @@ def select_attention_kernel(
     """Return the name to take in place of "sdpa" where torch's kernel is slow or cannot be exported; others stay.
 
     On the CPU "sdpa" is fused only without dropout and without a trained bias; else it lays out every score, as eager
-    does, with more steps. Its backward pass in half precision took 5 times as long as eager's, at 128 positions. Under
-    `torch.export` its output's layout depends on a kernel that each later step may choose differently: ONNX failed.
+    does, with more steps. In half precision its backward pass took 5 times as long as eager's (128 tokens), one token
+    of 80 rows 3 to 8 times. Under `torch.export` its layout depends on a kernel that each step may choose: ONNX failed.
     """
     if implementation == "sdpa" and torch.compiler.is_exporting():
         return "eager"
-    if implementation != "sdpa" or hidden.device.type != "cpu" or not torch.is_grad_enabled():
+    if implementation != "sdpa" or hidden.device.type != "cpu":
         return implementation
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden.dtype
+    if not torch.is_grad_enabled():
+        return "eager" if dtype == torch.bfloat16 and hidden.shape[1] == 1 and len(hidden) >= 16 else implementation
     # Long inputs keep the kernel, whose memory does not grow with the square of the length.
     slow = dtype.itemsize == 2 and hidden.shape[1] <= _SHORT
     trained_bias = position_bias is not None and position_bias.requires_grad

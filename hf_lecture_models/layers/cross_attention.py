@@ -13,6 +13,7 @@ from transformers.cache_utils import EncoderDecoderCache
 
 from hf_lecture_models.io.compat import init
 from hf_lecture_models.layers.attention import AttentionKernel, MultiHeadAttention
+from hf_lecture_models.layers.few_rows import FewRowsLinear
 
 
 class CrossAttention(MultiHeadAttention):
@@ -22,9 +23,9 @@ class CrossAttention(MultiHeadAttention):
 
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
         super().__init__(hidden_size, num_heads, dropout, layer_index)
-        self.q_proj = nn.Linear(hidden_size, hidden_size)
-        self.kv_proj = nn.Linear(hidden_size, 2 * hidden_size)
-        self.o_proj = nn.Linear(hidden_size, hidden_size)
+        self.q_proj = FewRowsLinear(hidden_size, hidden_size)
+        self.kv_proj = FewRowsLinear(hidden_size, 2 * hidden_size)
+        self.o_proj = FewRowsLinear(hidden_size, hidden_size)
 
     def forward(
         self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None
@@ -43,7 +44,8 @@ class CrossAttention(MultiHeadAttention):
             return self.attend(q, layer.keys, layer.values, attention)
         k, v = self.split_heads(self.kv_proj(source), 2)
         if cache is not None:
-            k, v = cache.cross_attention_cache.update(k, v, self.layer_idx)
+            # Each later step reads them whole, which is faster where they lie together.
+            k, v = cache.cross_attention_cache.update(k.contiguous(), v.contiguous(), self.layer_idx)
             cache.is_updated[self.layer_idx] = True
         return self.attend(q, k, v, attention)
 
@@ -59,10 +61,10 @@ class SourceQueryKeyAttention(MultiHeadAttention):
 
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0, layer_index: int = 0):
         super().__init__(hidden_size, num_heads, dropout, layer_index)
-        self.qk_proj = nn.Linear(hidden_size, 2 * hidden_size)
+        self.qk_proj = FewRowsLinear(hidden_size, 2 * hidden_size)
         # Not v_proj: in Marian's files that is a part of `CrossAttention.kv_proj`.
-        self.value_proj = nn.Linear(hidden_size, hidden_size)
-        self.o_proj = nn.Linear(hidden_size, hidden_size)
+        self.value_proj = FewRowsLinear(hidden_size, hidden_size)
+        self.o_proj = FewRowsLinear(hidden_size, hidden_size)
 
     def forward(
         self, hidden: Tensor, source: Tensor, attention: AttentionKernel, cache: EncoderDecoderCache | None = None

@@ -10,9 +10,10 @@ from functools import partial, wraps
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Result = TypeVar("Result")
+FewRowsLinear = nn.Linear  # what published code has of layers/few_rows.py, which computes the same
 
 
 def at_least_float32(tensor: Tensor) -> Tensor:

@@ -3,6 +3,8 @@
 
 from torch import Tensor, nn
 
+from hf_lecture_models.layers.few_rows import FewRowsLinear
+
 
 class PositionWise(nn.Module):
     """FFN(h) = W_2 φ(W_1 h + b_1) + b_2, at each position separately.
@@ -15,9 +17,9 @@ class PositionWise(nn.Module):
 
     def __init__(self, hidden_size: int, intermediate_size: int, activation: nn.Module):
         super().__init__()
-        self.up_proj = nn.Linear(hidden_size, intermediate_size)
+        self.up_proj = FewRowsLinear(hidden_size, intermediate_size)
         self.activation = activation
-        self.down_proj = nn.Linear(intermediate_size, hidden_size)
+        self.down_proj = FewRowsLinear(intermediate_size, hidden_size)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(..., hidden_size) to the same shape."""

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+from scipy import stats
+from seqeval.metrics import f1_score as entity_f1
+from seqeval.metrics import precision_score, recall_score
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, precision_recall_fscore_support
 
 from hf_lecture_models.tasks import metrics
+from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.metrics.sums import ranks
 from hf_lecture_models.tasks.tagging.measures import entities as tagged_entities
 from tests.forked_python import PATIENCE
 
@@ -162,6 +167,71 @@ def test_classes_are_measured_as_scikit_learn_does(classes: int) -> None:
         assert correlation == matthews_corrcoef(references, predictions)
         ours, theirs = ([int(one == 1) for one in side] for side in (predictions, references))
         assert metrics.compute("f1", predictions, references) == f1_score(theirs, ours, zero_division=0)
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5])
+def test_each_class_is_measured_as_scikit_learn_does(classes: int) -> None:
+    """To the last digit; also a class that is never predicted, or never right."""
+    rng = np.random.default_rng(0)
+    for size in (*range(1, 30), 1000):
+        predictions, references = rng.integers(0, classes, size=(2, size)).tolist()
+        found = measures_by_class(predictions, references, [f"c{index}" for index in range(classes)])
+        columns = precision_recall_fscore_support(references, predictions, labels=range(classes), zero_division=0)
+        for index, row in enumerate(found["classes"].values()):
+            assert [row[name] for name in ("precision", "recall", "f1", "examples")] == [
+                side[index] for side in columns
+            ]
+            pairs = [ours for ours, theirs in zip(predictions, references, strict=True) if theirs == index]
+            assert list(row["predicted"].values()) == [pairs.count(other) for other in range(classes)]
+        assert found["macro_f1"] == pytest.approx(f1_score(references, predictions, average="macro"), abs=1e-12)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_correlations_are_scipys(digits: int) -> None:
+    """With and without equal numbers, and numbers whose squares overflow."""
+    rng = np.random.default_rng(0)
+    for size in (*range(3, 30), 1500):
+        x, noise = rng.normal(size=(2, size)).round(digits)
+        for y in (noise, x + noise, 1e200 * (noise - x)):
+            if min(len(set(x)), len(set(y))) > 1:
+                expected = stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic
+                found = metrics.compute("pearson", x.tolist(), y.tolist()), metrics.compute("spearmanr", x, y)
+                assert found == pytest.approx(expected, abs=1e-15)
+                assert ranks(y).tolist() == stats.rankdata(y).tolist()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_correlation_with_nan_is_nan() -> None:
+    for name in ("pearson", "spearmanr"):
+        assert np.isnan(metrics.compute(name, [1.0, float("nan"), 2.0], [1.0, 2.0, 3.0]))
+
+
+def test_entities_are_measured_as_seqeval_does() -> None:
+    rng = np.random.default_rng(0)
+    tags = ["O", *(f"{letter}-{kind}" for letter in "BIES" for kind in ("X", "Y-Z"))]
+    for _ in range(100):
+        lengths = rng.integers(1, 9, size=5)
+        predictions, references = ([rng.choice(tags, size=n).tolist() for n in lengths] for _ in range(2))
+        expected = [one(references, predictions, zero_division=0) for one in (entity_f1, precision_score, recall_score)]
+        assert list(tagged_entities(predictions, references).values()) == expected
+
+
+@pytest.mark.slow
+def test_the_first_call_of_a_measure_imports_no_other_library() -> None:
+    code = """
+import sys
+from hf_lecture_models.tasks.classification.measures import measures_by_class
+from hf_lecture_models.tasks.metrics import METRICS, compute
+from hf_lecture_models.tasks.metrics.sums import ranks
+from hf_lecture_models.tasks.tagging.measures import entities
+before = set(sys.modules)
+for name in METRICS:
+    compute(name, [0, 1, 1], [0, 1, 0])
+measures_by_class([0, 1, 1], [0, 1, 0], ["no", "yes"]), entities([["B-X"]], [["B-X"]])
+print(sorted({name.partition(".")[0] for name in set(sys.modules) - before} - {"numpy"}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.strip() == "[]", done.stderr[-2000:]
 
 
 @pytest.mark.slow

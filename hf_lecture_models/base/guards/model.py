@@ -18,6 +18,7 @@ from hf_lecture_models.base.guards.checkpoint import (
     refuse_unloadable,
 )
 from hf_lecture_models.base.guards.serving import check_served_call, refuse_unserved
+from hf_lecture_models.base.guards.shortest_texts import replace_processors
 from hf_lecture_models.base.guards.sizes import size_checked
 from hf_lecture_models.base.travelling_guards import ModelGuards as TravellingGuards
 from hf_lecture_models.base.travelling_guards import refuse_missing
@@ -71,7 +72,9 @@ class ModelGuards(TravellingGuards):
                 "transformers keeps the text without the prompt in the order of the first step and mixes the beams up; "
                 "leave one of the two out"
             )
-        return super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+        processors = super()._get_logits_processor(generation_config, *args, **kwargs)  # type: ignore[misc]
+        replace_processors(processors)
+        return processors
 
     def init_continuous_batching(self, *args: Any, workload_hints: Any = None, **kwargs: Any) -> Any:
         """Begin continuous batching, as `generate_batch` and `transformers serve --continuous-batching` do.

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import CausalLMOutputWithPast
@@ -16,6 +16,7 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, mean_over_items
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import cache_of, slice_logits_to_keep
 from hf_lecture_models.layers.execution import at_least_float32, has_own_loss
+from hf_lecture_models.layers.few_rows import FewRowsLinear
 from hf_lecture_models.layers.inputs import (
     is_prepared,
     last_token_index,
@@ -62,7 +63,7 @@ class CausalLMHead(PredictsNextToken, ModelHead):
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""
-        self.lm_head = nn.Linear(config.output_size, config.vocab_size)
+        self.lm_head = FewRowsLinear(config.output_size, config.vocab_size)
 
     @can_return_tuple
     def forward(

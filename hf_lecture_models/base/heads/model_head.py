@@ -39,6 +39,7 @@ class ModelHead:
     config: Any
     model: Any
     _keeps_cache: ClassVar[bool] = False
+    _pools: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -47,12 +48,13 @@ class ModelHead:
             if getattr(cls.forward, "passes_on_to", None) is not inner:
                 cls.forward = _with_arguments_of(inner, cls.forward, cls.extra_arguments)
             cls._keeps_cache = "use_cache" in signature(inner).parameters
+            cls._pools = "add_pooling_layer" in signature(cls.base_model_class.__init__).parameters
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)  # type: ignore[call-arg]
         if isinstance(self, PreTrainedModel) and unwrap(type(self).__init__) is ModelHead.__init__:
             options = dict(self.base_model_options)
-            if "add_pooling_layer" in signature(self.base_model_class.__init__).parameters:
+            if self._pools:
                 options["add_pooling_layer"] = isinstance(self, TextVectorHead)
             self.model = self.base_model_class(config, **options)
             self.add_layers(config)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 from transformers.cache_utils import Cache
 from transformers.generation import GenerationMixin
@@ -18,6 +18,7 @@ from hf_lecture_models.base.heads.losses import NOT_COUNTED, class_labels, cross
 from hf_lecture_models.base.heads.model_head import ModelHead
 from hf_lecture_models.io.compat import slice_logits_to_keep
 from hf_lecture_models.layers.execution import has_own_loss, is_traced
+from hf_lecture_models.layers.few_rows import FewRowsLinear
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 
 
@@ -52,7 +53,7 @@ class Seq2SeqLMHead(GeneratesTokens, ModelHead):
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`."""
-        self.lm_head = nn.Linear(config.output_size, self.target_vocab_size)
+        self.lm_head = FewRowsLinear(config.output_size, self.target_vocab_size)
         words = "encoder" if getattr(config, "decoder_vocab_size", None) is None else "decoder"
         self._tied_weights_keys = {"lm_head.weight": f"model.{words}.embed_tokens.weight"}
 
@@ -168,7 +169,7 @@ class ImageSeq2SeqLMHead(Seq2SeqLMHead):
 
     def add_layers(self, config: Any) -> None:
         """Build `lm_head`, whose matrix is that of the target's word vectors with `tie_word_embeddings`."""
-        self.lm_head = nn.Linear(config.output_size, config.vocab_size, bias=False)
+        self.lm_head = FewRowsLinear(config.output_size, config.vocab_size, bias=False)
         self._tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
     def forward(

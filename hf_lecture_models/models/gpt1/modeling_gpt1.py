@@ -57,6 +57,7 @@ from hf_lecture_models.base.text_decoder import CausalPreTrainedModel
 from hf_lecture_models.layers.activations import ACTIVATIONS
 from hf_lecture_models.layers.attention import AttentionKernel
 from hf_lecture_models.layers.causal_attention import CausalSelfAttention
+from hf_lecture_models.layers.few_rows import FewRowsLinear
 from hf_lecture_models.layers.inputs import padding_mask, real_token_mask, token_ids
 from hf_lecture_models.layers.linear_cross_entropy import linear_cross_entropy
 from hf_lecture_models.layers.position_wise import PositionWise
@@ -127,7 +128,7 @@ class Gpt1ForCausalLM(CausalLMHead, Gpt1PreTrainedModel, GenerationMixin):
 
     def add_layers(self, config: Gpt1Config) -> None:
         """Build W_e^T, the matrix of the word vectors."""
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.lm_head = FewRowsLinear(config.hidden_size, config.vocab_size, bias=False)
 
 
 class Gpt1TextHead(TextVectorHead):
@@ -144,7 +145,7 @@ class Gpt1TextHead(TextVectorHead):
     def add_layers(self, config: Gpt1Config) -> None:
         """Build dropout, A and b, and where λ is not 0 also W_e^T."""
         if config.auxiliary_lm_weight:
-            self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+            self.lm_head = FewRowsLinear(config.hidden_size, config.vocab_size, bias=False)
             self._tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
         super().add_layers(config)
 

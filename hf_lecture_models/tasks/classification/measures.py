@@ -1,9 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Precision, recall and F1 of each class, its row of the confusion matrix, and the mean of F1 (macro-F1)."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+
+from hf_lecture_models.tasks.metrics.sums import divide
 
 
 def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
@@ -17,25 +20,20 @@ def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], nam
     (0.6667, 1.0, {'bad': 1, 'good': 1})
 
     Args:
-        predictions, references: ids of classes.
+        predictions, references: ids of classes, from 0 to `len(names)` - 1.
         names: the names of the classes, in the order of their ids.
-
-    Raises:
-        ImportError: scikit-learn is not installed.
     """
-    try:
-        from sklearn.metrics import precision_recall_fscore_support
-    except ImportError as error:
-        raise ImportError("measures need scikit-learn: pip install 'hf-lecture-models[train]'") from error
-    right = [int(reference) for reference in references]
-    figures = precision_recall_fscore_support(right, predictions, labels=range(len(names)), zero_division=0)[:3]
-    counts, pairs, occurring = Counter(right), Counter(zip(right, predictions, strict=True)), {*right, *predictions}
+    right, width = [int(reference) for reference in references], len(names)
+    ours, theirs = np.asarray(predictions, int), np.asarray(right, int)
+    cells = np.bincount(theirs * width + ours, minlength=width**2).reshape(width, width)  # (right, predicted)
+    found, predicted, there = cells.diagonal(), cells.sum(0), cells.sum(1)
+    figures = divide(found, predicted), divide(found, there), divide(2 * found, predicted + there)
     if len(set(names)) < len(names):
         names = [f"{name} ({index})" for index, name in enumerate(names)]
     classes: dict[str, dict[str, Any]] = {}
     for index, (name, *own) in enumerate(zip(names, *(column.tolist() for column in figures), strict=True)):
-        predicted = {other: pairs[index, place] for place, other in enumerate(names)}
         classes[name] = dict(zip(("precision", "recall", "f1"), own, strict=True))
-        classes[name] |= {"examples": counts[index], "predicted": predicted}
-    f1 = [figures[2][index] for index in sorted(occurring)]
+        row = dict(zip(names, cells[index].tolist(), strict=True))
+        classes[name] |= {"examples": int(there[index]), "predicted": row}
+    f1 = figures[2][(predicted + there) > 0].tolist()
     return {"macro_f1": float(sum(f1) / max(1, len(f1))), "classes": classes}

@@ -83,7 +83,7 @@ def _class_counts(predictions: Sequence[int], references: Sequence[int], classes
     return np.concatenate([ours * theirs, ours, theirs], axis=1)
 
 
-def pearson(predictions: Sequence[float], references: Sequence[float]) -> Sums:
+def pearson(predictions: Any, references: Any) -> Sums:
     """Return Pearson's correlation, 0 where one side does not vary."""
     x, y = (_centred(side) for side in (predictions, references))
 
@@ -97,9 +97,22 @@ def pearson(predictions: Sequence[float], references: Sequence[float]) -> Sums:
 
 def spearmanr(predictions: Sequence[float], references: Sequence[float]) -> Sums:
     """Return Pearson's correlation of the ranks among all rows; rows drawn again keep these ranks."""
-    from scipy.stats import rankdata
+    return pearson(ranks(predictions), ranks(references))
 
-    return pearson(rankdata(predictions), rankdata(references))
+
+def ranks(numbers: Any) -> np.ndarray:
+    """Return the place of each number in ascending order, from 1; equal numbers share the mean of their places.
+
+    If one of them is NaN, all ranks are: (rows,) float64.
+
+    >>> ranks([5.0, 7.0, 5.0])
+    array([1.5, 3. , 1.5])
+    """
+    numbers = np.asarray(numbers, float)
+    if np.isnan(numbers).any():
+        return np.full(len(numbers), np.nan)
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return (counts.cumsum() - (counts - 1) / 2)[places]
 
 
 def exp_ratio(numerators: Any, denominators: Any) -> Sums:

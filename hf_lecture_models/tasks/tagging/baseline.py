@@ -12,7 +12,7 @@ from hf_lecture_models.tasks.core.baselines import Baseline
 from hf_lecture_models.tasks.core.labels import classes_of, ids_of_tags
 from hf_lecture_models.tasks.metrics import sums
 from hf_lecture_models.tasks.metrics.sums import Sums
-from hf_lecture_models.tasks.tagging.entities import OUTSIDE, UNREAD, with_usual_letter
+from hf_lecture_models.tasks.tagging.entities import OUTSIDE, UNREAD, find_entities
 
 
 class MostFrequentTag(Baseline):
@@ -61,12 +61,7 @@ class MostFrequentTag(Baseline):
 
 def entity_sums(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> dict[str, Sums]:
     """Return F1, precision and recall of entities, counted as `tasks.tagging.measures.entities` does."""
-    from seqeval.metrics.sequence_labeling import get_entities
-
-    rows = [
-        [set(get_entities(list(map(with_usual_letter, tags)))) for tags in pair]
-        for pair in zip(predictions, references, strict=True)
-    ]
+    rows = [[set(find_entities(tags)) for tags in pair] for pair in zip(predictions, references, strict=True)]
     found = [len(ours & theirs) for ours, theirs in rows]
     predicted, there = ([len(pair[side]) for pair in rows] for side in (0, 1))
     both = [ours + theirs for ours, theirs in zip(predicted, there, strict=True)]

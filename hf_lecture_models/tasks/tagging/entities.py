@@ -81,15 +81,6 @@ def is_entity_tag(name: str) -> bool:
     return name == OUTSIDE or (len(name) > 2 and name[1] == "-" and name[0] in LETTERS)
 
 
-def with_usual_letter(tag: str) -> str:
-    """Return a tag with the letter B, I, E or S that means the same.
-
-    >>> with_usual_letter("U-LOC"), with_usual_letter("O")
-    ('S-LOC', 'O')
-    """
-    return tag if tag == OUTSIDE or not is_entity_tag(tag) else f"{LETTERS[tag[0]]}{tag[1:]}"
-
-
 def locate_entities(
     text: str, words: Sequence[str], tags: Sequence[str | None], scores: Sequence[float]
 ) -> list[dict[str, Any]]:
