@@ -41,11 +41,12 @@ class FewRowsLinear(nn.Linear):
 def _is_few(hidden: Tensor, weight: Tensor) -> bool:
     """Return whether `hidden` has at least one and at most `MOST_ROWS` rows, for a large plain matrix."""
     return (
-        0 < hidden.numel() <= MOST_ROWS * weight.shape[-1]
+        hidden.shape[-1] == weight.shape[-1]  # else `F.linear` says what does not fit
+        and 0 < hidden.numel() <= MOST_ROWS * weight.shape[-1]
         and weight.numel() >= LEAST_NUMBERS
         and len(weight) >= BLOCK
         # A quantised or distributed matrix is of another class.
-        and type(weight.data) is Tensor
+        and type(weight) in (nn.Parameter, Tensor)
         and weight.is_contiguous()
         and weight.device.type == hidden.device.type == "cpu"
         and weight.dtype == hidden.dtype == torch.float32

@@ -144,3 +144,20 @@ def test_a_model_generates_with_them(products: list[int]) -> None:
     assert set(products) == {1, 3}
     logits = model(written).logits
     assert torch.equal(logits[:, 2:-1].argmax(-1), written[:, 3:])
+
+
+@pytest.mark.parametrize("shape", [(2, 128), (1, 512), (4, 1, 64), (2, 512)])
+def test_rows_of_another_width_are_refused_as_by_torch(shape: tuple[int, ...]) -> None:
+    """As many numbers as some rows of the right width have."""
+    with torch.no_grad(), pytest.raises(RuntimeError, match="cannot be multiplied"):
+        layer_of()(torch.randn(shape))
+
+
+def test_several_layers_are_evaluated_at_once() -> None:
+    """torch.func's ensembles: a batch of weights."""
+    layer, row = layer_of(), torch.randn(1, 256, generator=torch.Generator().manual_seed(1))
+    weights = torch.stack([layer.weight.detach(), 2 * layer.weight.detach()])
+    with torch.no_grad():
+        found = torch.vmap(lambda one: torch.func.functional_call(layer, {"weight": one}, (row,)))(weights)
+    wanted = torch.stack([F.linear(row, one, layer.bias) for one in weights])
+    torch.testing.assert_close(found, wanted.detach(), atol=1e-5, rtol=1e-5)

@@ -264,3 +264,38 @@ except ValueError as error:
     assert ast.literal_eval(found[5]) == {"f1": 1.0, "precision": 1.0, "recall": 1.0}
     assert ast.literal_eval(found[6]) == {"f1": 0.5, "exact_match": 0.5}
     assert wrong.startswith("there is no measure 'recall'; there are accuracy, f1, ")
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_correlation", "pearson", "spearmanr"])
+@pytest.mark.parametrize("predictions", [[1], [1, 0], [1, 0, 1, 1], [[1], [0], [1]], []])
+def test_each_right_answer_needs_one_prediction(name: str, predictions: list[Any]) -> None:
+    """numpy would repeat the one of a list, or pair each of a column with all answers: an F1 of 4 / 3."""
+    with pytest.raises(ValueError, match="`predictions` has the shape"):
+        metrics.compute(name, predictions, [1, 1, 0])
+
+
+@pytest.mark.parametrize("predictions", [[["B-X"]], [["B-X"], ["B-Y", "O"]], [["B-X"], []]])
+def test_each_word_needs_one_predicted_tag(predictions: list[list[str]]) -> None:
+    with pytest.raises(ValueError, match="`predictions`"):
+        tagged_entities(predictions, [["B-X"], ["B-Y"]])
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "named"),
+    [
+        ([0], [0, 1], "1 `predictions` for 2"),
+        ([2, 0], [0, 1], "`predictions` has the value 2"),
+        ([-1, 0], [1, 1], "`predictions` has the value -1"),
+        ([0, 1], [-100, 1], "`references` has the value -100"),
+        ([0.7, 1], [0, 1], "`predictions` has the value 0.7"),
+    ],
+)
+def test_measures_by_class_refuse_what_is_no_class(predictions: list[Any], references: list[int], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        measures_by_class(predictions, references, ["bad", "good"])
+
+
+def test_classes_may_have_names() -> None:
+    sides = ["a", "b", "a", "c"], ["a", "a", "b", "c"]
+    assert metrics.compute("matthews_correlation", *sides) == pytest.approx(matthews_corrcoef(*sides[::-1]))
+    assert metrics.compute("matthews_correlation", ["a", "b"], ["a", "a"]) == 0

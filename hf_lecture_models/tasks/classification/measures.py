@@ -22,9 +22,14 @@ def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], nam
     Args:
         predictions, references: ids of classes, from 0 to `len(names)` - 1.
         names: the names of the classes, in the order of their ids.
+
+    Raises:
+        ValueError: there is not one prediction for each right answer, or an id is not that of a class.
     """
-    right, width = [int(reference) for reference in references], len(names)
-    ours, theirs = np.asarray(predictions, int), np.asarray(right, int)
+    width = len(names)
+    ours, theirs = _ids("predictions", predictions, width), _ids("references", references, width)
+    if len(ours) != len(theirs):
+        raise ValueError(f"there are {len(ours)} `predictions` for {len(theirs)} `references`; give one for each")
     cells = np.bincount(theirs * width + ours, minlength=width**2).reshape(width, width)  # (right, predicted)
     found, predicted, there = cells.diagonal(), cells.sum(0), cells.sum(1)
     figures = divide(found, predicted), divide(found, there), divide(2 * found, predicted + there)
@@ -37,3 +42,15 @@ def measures_by_class(predictions: Sequence[Any], references: Sequence[Any], nam
         classes[name] |= {"examples": int(there[index]), "predicted": row}
     f1 = figures[2][(predicted + there) > 0].tolist()
     return {"macro_f1": float(sum(f1) / max(1, len(f1))), "classes": classes}
+
+
+def _ids(name: str, values: Sequence[Any], classes: int) -> np.ndarray:
+    """Return ids as int; others than those of the classes would be counted in the cells of other classes."""
+    ids = np.asarray(values, float)
+    wrong = ids[(ids < 0) | (ids >= classes) | (ids % 1 != 0)]
+    if len(wrong):
+        raise ValueError(
+            f"`{name}` has the value {wrong[0]:g}, but the {classes} `names` have ids from 0 to {classes - 1}; leave "
+            "rows without a class out"
+        )
+    return ids.astype(int)

@@ -20,7 +20,11 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any]) ->
 
     >>> compute("accuracy", predictions=[0, 1, 1], references=[0, 1, 0])
     0.6666666666666666
+
+    Raises:
+        ValueError: there is not one prediction for each right answer.
     """
+    _check_sizes(predictions, references)
     if name == "f1" and 1 not in references:
         say_undefined(name, "the class 1 is not among the right answers")
     elif name not in ("f1", "accuracy") and not _varies(np.asarray(references)):
@@ -101,8 +105,18 @@ def spearmanr(predictions: Sequence[float], references: Sequence[float]) -> floa
     return float(np.corrcoef(*sides)[1, 0])
 
 
-def _varies(numbers: np.ndarray) -> bool:
-    return len(numbers) > 1 and bool(numbers.min() != numbers.max())
+def _check_sizes(predictions: Sequence[Any], references: Sequence[Any]) -> None:
+    """Raise a ValueError where numpy would repeat one side, or pair each item of it with all of the other."""
+    ours, theirs = (np.shape(side) for side in (predictions, references))
+    if ours != theirs or len(ours) != 1:
+        raise ValueError(
+            f"`predictions` has the shape {ours} and `references` {theirs}; give two lists of the same length, with "
+            "one prediction for each right answer"
+        )
+
+
+def _varies(values: np.ndarray) -> bool:
+    return bool((values != values[:1]).any())
 
 
 def _unit_vector(numbers: np.ndarray) -> np.ndarray:

@@ -24,7 +24,11 @@ def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence
     Args:
         predictions, references: the tags of each sentence's words, O or B-X, I-X, E-X, S-X; L, U, M and W, which
             seqeval does not know, mean E, S, I and S.
+
+    Raises:
+        ValueError: a word has no prediction, or a prediction no word.
     """
+    _check_lengths(predictions, references)
     if {*chain(*references)} <= {"O"}:
         say_undefined("entities", "there are no entities among the right answers")
     ours, theirs = (
@@ -36,3 +40,16 @@ def entities(predictions: Sequence[Sequence[str]], references: Sequence[Sequence
     # The harmonic mean, as seqeval rounds it.
     f1 = 2 * precision * recall / (precision + recall) if found else 0.0
     return {"f1": f1, "precision": precision, "recall": recall}
+
+
+def _check_lengths(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
+    if len(predictions) != len(references):
+        raise ValueError(
+            f"`predictions` has {len(predictions)} sentences and `references` {len(references)}; give one for each"
+        )
+    for row, (ours, theirs) in enumerate(zip(predictions, references, strict=True)):
+        if len(ours) != len(theirs):
+            raise ValueError(
+                f"sentence {row + 1} has {len(ours)} tags in `predictions` and {len(theirs)} in `references`; give "
+                "each word one in both"
+            )
