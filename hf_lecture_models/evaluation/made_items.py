@@ -18,10 +18,11 @@ _AT_ONCE = 4096
 
 
 class MadeItems(Sequence[Item]):
-    """A sequence whose items are made from arrays, equal ones each time; a change of an item changes nothing here.
+    """A sequence whose items are made from arrays, equal ones each time.
 
-    It has the length, indices, slices, iteration and comparison of a list, and can be pickled. A slice shares the
-    arrays of the whole.
+    It has the length, indices, slices, iteration and comparison of a list, and can be pickled. A field that is set in
+    an item changes nothing here; numbers written into an item's array do, for it is a part of the sequence's. A slice
+    shares the arrays of the whole.
     """
 
     def __init__(self, length: int) -> None:

@@ -106,6 +106,8 @@ class TextScores(MadeItems[TextScore]):
         token_log_probs: (tokens,) float64, of these tokens; unspecified at the first of each text.
         bounds: (texts + 1,) int64, where each text begins in both.
         log_probs: (texts,) float64, ln P of each text.
+
+    Of a slice, `log_probs` are those of its texts, and the other arrays those of the whole.
     """
 
     def __init__(
@@ -118,12 +120,17 @@ class TextScores(MadeItems[TextScore]):
     ) -> None:
         super().__init__(len(encoded))
         self.encoded, self.ids, self.token_log_probs = encoded, ids, token_log_probs
-        self.bounds, self.log_probs = bounds, log_probs
+        self.bounds, self._log_probs = bounds, log_probs
+
+    @property
+    def log_probs(self) -> np.ndarray:
+        """ln P of each text, (texts,) float64."""
+        return self._log_probs if self.is_whole else self._log_probs[list(self._places)]
 
     def _make(self, begin: int, end: int) -> Iterator[TextScore]:
         texts = list(self.encoded._make(begin, end))
         ids, log_probs = (cut(values, self.bounds, begin, end, 1) for values in (self.ids, self.token_log_probs))
-        scores = map(TextScore, texts, ids, log_probs, self.log_probs[begin:end].tolist())
+        scores = map(TextScore, texts, ids, log_probs, self._log_probs[begin:end].tolist())
         if self.encoded.possible[begin:end].all():
             return scores
         return (one if one.encoded.possible else impossible_score(one.encoded) for one in scores)

@@ -3,7 +3,8 @@
 
 They are made once half as many queries as keys were asked for, in calls of `FEW` or more: to hash a key takes about as
 long as two searches. They are not saved, copied or moved with the model. Keys that torch has changed, or other keys in
-their place, are hashed when that pays for them. (What numpy writes into memory that a buffer shares is not noticed.)
+their place, are hashed when that pays for them. (What numpy, or torch by `.data`, writes into the memory of a buffer is
+not noticed.)
 
 A hash table has slots for a part of the keys. A slot has the row of one key with its hash, and a sign that other keys
 with this hash are in the next table, which has other hashes and a third of the slots. A binary search finds what has no

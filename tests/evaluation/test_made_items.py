@@ -74,6 +74,11 @@ def test_scores_can_be_pickled_and_shown(scores):
     assert repr(scores[:0]) == "TextScores([], length=0)"
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(2), slice(4, 1, -2), slice(0, 0)])
+def test_a_slice_has_the_log_probs_of_its_texts(scores, part):
+    assert scores[part].log_probs.tolist() == [one.log_prob for one in scores[part]]
+
+
 def test_a_changed_item_changes_no_other(scores):
     scores[0].log_prob = 7.0
     assert scores[0].log_prob < 0
