@@ -161,3 +161,16 @@ def test_several_layers_are_evaluated_at_once() -> None:
         found = torch.vmap(lambda one: torch.func.functional_call(layer, {"weight": one}, (row,)))(weights)
     wanted = torch.stack([F.linear(row, one, layer.bias) for one in weights])
     torch.testing.assert_close(found, wanted.detach(), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_dynamic_quantisation_takes_layers_of_torchs_class() -> None:
+    """docs/clients.md: it leaves subclasses as they are, without a message, so the class is set back before it."""
+    layers = nn.Sequential(layer_of(), layer_of(600, 600))
+    for layer in layers.modules():
+        if type(layer) is FewRowsLinear:
+            layer.__class__ = nn.Linear
+    rows = torch.randn(1, 256, generator=torch.Generator().manual_seed(1))
+    quantised = torch.ao.quantization.quantize_dynamic(layers, {nn.Linear})
+    assert not any(isinstance(layer, nn.Linear) for layer in quantised)
+    torch.testing.assert_close(quantised(rows), layers(rows).detach(), atol=0.05, rtol=0.05)

@@ -290,7 +290,7 @@ def test_each_word_needs_one_predicted_tag(predictions: list[list[str]]) -> None
         ([0.7, 1], [0, 1], "`predictions` has the value 0.7"),
     ],
 )
-def test_measures_by_class_refuse_what_is_no_class(predictions: list[Any], references: list[int], named: str) -> None:
+def test_measures_by_class_refuse_other_ids(predictions: list[Any], references: list[int], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         measures_by_class(predictions, references, ["bad", "good"])
 
