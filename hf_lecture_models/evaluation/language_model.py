@@ -66,14 +66,10 @@ class PerplexityAccumulator:
         )
         self.texts += len(rows)
         self.bytes += int(sums.bytes.sum())
-        self.tokens, self.known_tokens = (
-            self.tokens + int(sums.tokens.sum()),
-            self.known_tokens + int(sums.known_tokens.sum()),
-        )
-        self.words, self.known_words = (
-            self.words + int(sums.words.sum()),
-            self.known_words + int(sums.known_words.sum()),
-        )
+        self.tokens += int(sums.tokens.sum())
+        self.known_tokens += int(sums.known_tokens.sum())
+        self.words += int(sums.words.sum())
+        self.known_words += int(sums.known_words.sum())
         self.unknown += int(sums.unknown.sum())
         self.oov_spelling_bits += int(sums.spelling_bits.sum())
         self.nats, self.known_nats = _added_up(self.nats, sums.nats), _added_up(self.known_nats, sums.known_nats)
@@ -193,8 +189,11 @@ def evaluate_language_model(
     sums = PerplexityAccumulator(model, tokenizer, stream)
     chunks = _chunks(texts, whole=stream and score is not None, progress=progress)
     options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    each = map(partial(score or score_texts, model, tokenizer, **options), chunks)
-    for scores in score_stream_chunks(model, tokenizer, chunks, **options) if stream and score is None else each:
+    if stream and score is None:
+        scored = score_stream_chunks(model, tokenizer, chunks, **options)
+    else:
+        scored = map(partial(score or score_texts, model, tokenizer, **options), chunks)
+    for scores in scored:
         sums.add(scores)
     return sums.measures() | ({} if score is None else score.conditions(model))
 
