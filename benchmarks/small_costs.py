@@ -5,8 +5,8 @@
 
 A model is built from its configuration, with random weights, in turns with a peer: transformers' model of equal shape;
 for the LSTM, which transformers lacks, a `PreTrainedModel` written here of the same modules of torch. Measures are
-computed of as many rows as a task of GLUE has: the first call in a process of its own that has imported the function,
-and the median of later calls. CPU seconds of one thread.
+computed of as many rows as a task of GLUE has: the first call, with the import of the function, in a process of its own
+that has imported torch and transformers, and the median of later calls. CPU time of one thread.
 """
 
 import statistics
