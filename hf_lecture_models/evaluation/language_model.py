@@ -189,11 +189,8 @@ def evaluate_language_model(
     sums = PerplexityAccumulator(model, tokenizer, stream)
     chunks = _chunks(texts, whole=stream and score is not None, progress=progress)
     options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-    if stream and score is None:
-        scored = score_stream_chunks(model, tokenizer, chunks, **options)
-    else:
-        scored = map(partial(score or score_texts, model, tokenizer, **options), chunks)
-    for scores in scored:
+    each = map(partial(score or score_texts, model, tokenizer, **options), chunks)
+    for scores in score_stream_chunks(model, tokenizer, chunks, **options) if stream and score is None else each:
         sums.add(scores)
     return sums.measures() | ({} if score is None else score.conditions(model))
 

@@ -12,7 +12,8 @@ x_i, so a token attends to itself only where nothing else is in N(i). The R are 
 
 The bidirectional form sorts the tokens by bucket and compares chunks of b with the chunks beside them; of a bucket that
 is larger, N(i) has what is near enough in this order. It costs O(T b h²). A sorted order is not causal: a later
-token moves earlier ones to other chunks. So the causal form computes all scores and hides those outside of N(i), T².
+token moves earlier ones to other chunks. So the causal form computes all scores with j ≤ i and hides those outside of
+N(i), T².
 """
 
 import math

@@ -60,8 +60,7 @@ def fit(
         ValueError, OSError, ImportError: an argument is wrong, a file cannot be read, or an engine is not installed.
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
-    config = config_for(tokenizer, order=order, smoothing=smoothing, **options)
-    check_smoothing(config, held_out)
+    check_smoothing(config := config_for(tokenizer, order=order, smoothing=smoothing, **options), held_out)
     found = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     model, corpus = found or (None, None)
     if model is None:
