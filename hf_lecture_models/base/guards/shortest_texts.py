@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from torch import Tensor
-from transformers.generation.logits_process import MinLengthLogitsProcessor, MinNewTokensLengthLogitsProcessor
+from transformers import MinLengthLogitsProcessor, MinNewTokensLengthLogitsProcessor
 
 
 class _NoEndYet:
