@@ -145,7 +145,7 @@ def calls(name: str, where: str, rows: int, repeats: int) -> dict[str, float]:
 def in_own_process(*arguments: Any) -> dict[str, float]:
     """Return `calls(*arguments)` of a new process, which has imported this module, torch and transformers."""
     code = f"from benchmarks.small_costs import calls; print(*calls(*{arguments!r}).values())"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
     return dict(zip(("first", "later"), map(float, printed.split()), strict=True))
 
 
