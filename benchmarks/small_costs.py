@@ -5,8 +5,8 @@
 
 A model is built from its configuration, with random weights, in turns with a peer: transformers' model of equal shape;
 for the LSTM, which transformers lacks, a `PreTrainedModel` written here of the same modules of torch. Measures are
-computed of as many rows as a task of GLUE has: the first call in a process of its own that has imported the function,
-and the median of later calls. CPU seconds of one thread.
+computed of as many rows as a task of GLUE has: the first call, with the import of the function, in a process of its own
+that has imported torch and transformers, and the median of later calls. CPU time of one thread.
 """
 
 import statistics
@@ -145,7 +145,7 @@ def calls(name: str, where: str, rows: int, repeats: int) -> dict[str, float]:
 def in_own_process(*arguments: Any) -> dict[str, float]:
     """Return `calls(*arguments)` of a new process, which has imported this module, torch and transformers."""
     code = f"from benchmarks.small_costs import calls; print(*calls(*{arguments!r}).values())"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
     return dict(zip(("first", "later"), map(float, printed.split()), strict=True))
 
 

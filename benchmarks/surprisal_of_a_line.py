@@ -3,9 +3,9 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.surprisal_of_a_line [--words 1450000] [--repeats 3]
 
-The line is the beginning of the training text. Each call is a process of its own that writes the rows to no file; "one
-word" is the cost of starting, of loading the model and of a line of one word. Seconds are medians of the repeats, user
-and system time; memory is the peak.
+The line is the beginning of the training text. Each call is a process of its own that writes the rows to the null
+device; "one word" is the cost of starting, of loading the model and of a line of one word. Seconds are medians of the
+repeats, user and system time; memory is the peak.
 """
 
 import argparse

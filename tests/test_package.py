@@ -254,10 +254,10 @@ def _closure(start: Path) -> set[Path]:
 # What a training needs: data, rows, batches, steps, checkpoint. Tokenizers, models, formats of files and what a card
 # keeps are in registries, which the package fills. The most files, and the most lines with blank ones.
 CLOSURES = {
-    "training/train_causal_lm.py": (77, 11_750),
+    "training/train_causal_lm.py": (77, 11_800),
     "training/finetune_glue.py": (82, 11_800),
-    "training/train_translation.py": (79, 11_320),
-    "training/train_word2vec.py": (68, 10_000),
+    "training/train_translation.py": (79, 11_400),
+    "training/train_word2vec.py": (68, 10_100),
     "hf_lecture_models/models/ngram/estimation_ngram.py": (30, 5_000),
 }
 

@@ -58,7 +58,7 @@ def run(
 def _columns(scores: Sequence[TextScore]) -> list[list[Any]]:
     """Return of each text itself, ln P, ln P per token, the number of its tokens, and of its unknown words."""
     if isinstance(scores, TextScores) and scores.is_whole:
-        texts, tokens = scores.encoded, np.maximum(np.diff(scores.bounds) - 1, 0)
+        texts, tokens = scores.encoded, scores.lengths
         arrays = (scores.log_probs, scores.log_probs / np.maximum(tokens, 1), tokens, texts.unknown_word_counts)
         return [list(texts.texts), *(array.tolist() for array in arrays)]
     return [

@@ -6,9 +6,10 @@ task's columns to values: `{"text": "a fine film", "label": 1}`. The recipe's `c
 file or data set. The rows of "predict" have no labels, or hidden ones, as GLUE's test rows have: they are not read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 from hf_lecture_models.data.dataset_loading import MissingSplitError, load_files, load_named
 from hf_lecture_models.data.files import READERS, find_file
@@ -120,6 +121,53 @@ def read_part_texts(recipe: TextsRecipe, part: str) -> list[str] | None:
         return None
     rows = read_rows(recipe, part)
     return None if rows is None else rows.plain_texts("text")
+
+
+def read_test_texts(recipe: TextsRecipe) -> Sequence[str] | None:
+    """Return the texts of the part "test" as `read_part_texts` does; lines of text files are not held in memory."""
+    files = recipe.test_files
+    are_lines = bool(files) and not recipe.columns and all(file_suffix(name) == ".txt" for name in files)
+    if not are_lines:
+        return read_part_texts(recipe, "test")
+    check_one_source(recipe, recipe.inline_rows("test"), files, recipe.test_split)
+    return FileLines(files)
+
+
+class FileLines(Sequence[str]):
+    """The lines of `.txt` files as texts, without `<s>` and `</s>` around every text; read by each iteration.
+
+    All are read once at first, so that an error comes at once.
+
+    Raises:
+        ValueError, OSError: as `read_part_texts`.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.files = list(files)
+        self._length = sum(1 for _ in self)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self.files:
+            is_empty = True
+            for line in plain_texts(read_texts(find_file(name)), where=partial(_row, name)):
+                is_empty = False
+                yield line
+            if is_empty:
+                raise ValueError(f"{name}: there is no row in it")
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return list(self)[index]
+
+
+def _row(name: str, number: int) -> str:
+    return f"{name}, row {number + 1}"
 
 
 class _Table:

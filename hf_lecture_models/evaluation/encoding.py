@@ -289,6 +289,10 @@ def token_ends(tokenizer: Any, text: str) -> list[int]:
 
 
 def _offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+    if getattr(tokenizer, "split_punctuation", False) and tokenizer.is_unmodified():
+        # A word `<unk>` is one token of an encoded corpus; by these options it would be split at its punctuation.
+        unknown = tokenizer.unk_token
+        text = WORD.sub(lambda word: "x" * len(unknown) if word.group() == unknown else word.group(), text)
     options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
     return tokenizer(text, return_offsets_mapping=True, **options)["offset_mapping"]
 

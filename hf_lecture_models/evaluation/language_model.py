@@ -66,14 +66,10 @@ class PerplexityAccumulator:
         )
         self.texts += len(rows)
         self.bytes += int(sums.bytes.sum())
-        self.tokens, self.known_tokens = (
-            self.tokens + int(sums.tokens.sum()),
-            self.known_tokens + int(sums.known_tokens.sum()),
-        )
-        self.words, self.known_words = (
-            self.words + int(sums.words.sum()),
-            self.known_words + int(sums.known_words.sum()),
-        )
+        self.tokens += int(sums.tokens.sum())
+        self.known_tokens += int(sums.known_tokens.sum())
+        self.words += int(sums.words.sum())
+        self.known_words += int(sums.known_words.sum())
         self.unknown += int(sums.unknown.sum())
         self.oov_spelling_bits += int(sums.spelling_bits.sum())
         self.nats, self.known_nats = _added_up(self.nats, sums.nats), _added_up(self.known_nats, sums.known_nats)

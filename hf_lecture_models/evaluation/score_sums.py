@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -44,15 +44,15 @@ class ScoreSums:
         """Return the numbers of scored texts, without an item for each where the scores are whole arrays."""
         if isinstance(scores, TextScores) and scores.is_whole:
             return cls._of_arrays(scores)
-        rows = list(zip(*map(_numbers_of, scores), strict=True)) or [()] * 10
-        return cls(
-            *(np.array(row, float if "nats" in name else np.int64) for name, row in zip(_NAMES, rows, strict=True))
-        )
+        names = [field.name for field in fields(cls)]
+        rows = list(zip(*map(_numbers_of, scores), strict=True)) or [()] * len(names)
+        types = (float if "nats" in name else np.int64 for name in names)
+        return cls(*map(np.array, rows, types))
 
     @classmethod
     def _of_arrays(cls, scores: TextScores) -> ScoreSums:
         texts, possible = scores.encoded, scores.encoded.possible
-        words, read, nats = texts.words + 1, np.maximum(np.diff(scores.bounds) - 1, 0), -scores.log_probs
+        words, read, nats = texts.words + 1, scores.lengths, -scores.log_probs
         unknown = texts.unknown_word_counts
         return cls(
             nats=nats,
@@ -68,25 +68,16 @@ class ScoreSums:
         )
 
 
-_NAMES = tuple(ScoreSums.__dataclass_fields__)
-
-
 def _numbers_of(score: TextScore) -> tuple[float, ...]:
     """Return the numbers of one text, in the order of the fields."""
-    text = score.encoded
-    nats, words, size, read, unknown = (
-        -score.log_prob,
-        text.words + 1,
-        _size(text.text),
-        len(score.ids),
-        text.unknown_words,
-    )
+    text, nats, read = score.encoded, -score.log_prob, len(score.ids)
+    words, size, unknown = text.words + 1, _size(text.text), len(text.unknown_words)
     if not text.possible:  # its tokens are its words: only vocabularies of words are closed
-        return nats, words, words, size, read, len(unknown), text.oov_spelling_bits, 0.0, 0, 0
+        return nats, words, words, size, read, unknown, text.oov_spelling_bits, 0.0, 0, 0
     if not unknown:
         return nats, read, words, size, read, 0, 0, nats, read, words
-    known = -score.known_log_prob, read - len(text.unknown_tokens), words - len(unknown)
-    return nats, read, words, size, read, len(unknown), text.oov_spelling_bits, *known
+    known = -score.known_log_prob, read - len(text.unknown_tokens), words - unknown
+    return nats, read, words, size, read, unknown, text.oov_spelling_bits, *known
 
 
 def _size(text: str) -> int:

@@ -127,8 +127,13 @@ class TextScores(MadeItems[TextScore]):
         """ln P of each text, (texts,) float64."""
         return self._log_probs if self.is_whole else self._log_probs[list(self._places)]
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many tokens of each text are predicted, (texts,) int64; 0 for one that cannot be encoded."""
+        return np.maximum(np.diff(self.bounds) - 1, 0)
+
     def _make(self, begin: int, end: int) -> Iterator[TextScore]:
-        texts = list(self.encoded._make(begin, end))
+        texts = list(self.encoded[begin:end])
         ids, log_probs = (cut(values, self.bounds, begin, end, 1) for values in (self.ids, self.token_log_probs))
         scores = map(TextScore, texts, ids, log_probs, self._log_probs[begin:end].tolist())
         if self.encoded.possible[begin:end].all():

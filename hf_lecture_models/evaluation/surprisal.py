@@ -8,16 +8,17 @@ of masked words gives the probability of a piece between all others (`pseudo_lik
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
 
 from hf_lecture_models.evaluation.encoding import token_ends
 from hf_lecture_models.evaluation.language_model import PerplexityAccumulator
+from hf_lecture_models.evaluation.made_items import MadeItems
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
 from hf_lecture_models.evaluation.scoring import TextScore, score_stream, score_texts
 from hf_lecture_models.io.auto_classes import learns_next_sentences, model_classes
@@ -53,20 +54,20 @@ class TokenSpan:
     """0 for the end of a text that the model gives no probability."""
 
 
-class TokenSpans(Sequence[TokenSpan]):
+class TokenSpans(MadeItems[TokenSpan]):
     """The spans of a text as arrays, since there may be millions; a `TokenSpan` is made when it is asked for.
 
-    Args:
+    >>> spans = TokenSpans("a b", *map(np.array, ([1, 3], [0.5, 2.0], [1, 3], [False, True], [1, 1])))
+    >>> len(spans), spans[-1]
+    (2, TokenSpan(text=' b', bits=2.0, end=3, unknown=True, tokens=1))
+
+    Attributes:
         text: the text.
         ends: (spans,) int64, where each span ends.
         bits: (spans,) float64.
         visible: (spans,) int64, the `end` of each `TokenSpan`, or -1 for None.
         unknown: (spans,) bool.
         tokens: (spans,) int64.
-
-    >>> spans = TokenSpans("a b", *map(np.array, ([1, 3], [0.5, 2.0], [1, 3], [False, True], [1, 1])))
-    >>> len(spans), spans[-1]
-    (2, TokenSpan(text=' b', bits=2.0, end=3, unknown=True, tokens=1))
     """
 
     def __init__(
@@ -78,13 +79,14 @@ class TokenSpans(Sequence[TokenSpan]):
         unknown: np.ndarray,
         tokens: np.ndarray,
     ) -> None:
+        super().__init__(len(ends))
         self.text, self.ends = text, ends
         self.bits, self.visible, self.unknown, self.tokens = bits, visible, unknown, tokens
 
     @classmethod
     def of(cls, spans: Sequence[TokenSpan]) -> TokenSpans:
-        """Return spans as arrays."""
-        if isinstance(spans, TokenSpans):
+        """Return spans as arrays; those that are whole arrays already as they are."""
+        if isinstance(spans, TokenSpans) and spans.is_whole:
             return spans
         ends = np.cumsum([len(span.text) for span in spans], dtype=np.int64)
         visible = np.array([-1 if span.end is None else span.end for span in spans], np.int64)
@@ -93,26 +95,13 @@ class TokenSpans(Sequence[TokenSpan]):
         tokens = np.array([span.tokens for span in spans], np.int64)
         return cls("".join(span.text for span in spans), ends, bits, visible, unknown, tokens)
 
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @overload
-    def __getitem__(self, at: int) -> TokenSpan: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[TokenSpan]: ...
-    def __getitem__(self, at: int | slice) -> TokenSpan | list[TokenSpan]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(len(self))[at]]
-        place = range(len(self))[at]
-        start, visible = int(self.ends[place - 1]) if place else 0, int(self.visible[place])
-        end = None if visible < 0 else visible
-        text = self.text[start : int(self.ends[place])]
-        return TokenSpan(text, float(self.bits[place]), end, bool(self.unknown[place]), int(self.tokens[place]))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
+    def _make(self, begin: int, end: int) -> Iterator[TokenSpan]:
+        ends = self.ends[begin:end].tolist()
+        starts = [int(self.ends[begin - 1]) if begin else 0, *ends[:-1]]
+        texts = map(self.text.__getitem__, map(slice, starts, ends))
+        visible = (None if place < 0 else place for place in self.visible[begin:end].tolist())
+        bits, unknown, tokens = (column[begin:end].tolist() for column in (self.bits, self.unknown, self.tokens))
+        return map(TokenSpan, texts, bits, visible, unknown, tokens)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,17 @@
 """Linear layers for one to five rows, as `generate()` has them: a row, or the beams of a row, at each step.
 
 Such a product takes as long as reading the matrix W, and how fast that is depends on how torch is asked for it.
-Milliseconds of all linear layers of a Transformer in a row (float32, one thread of an AMD EPYC), as x W^T, as (W x^T)^T
-and by blocks of 64 rows of W: 4 blocks of 256, 8,192 words: 2.45, 2.50, 1.19 for one row, 4.32, 2.69, 2.78 for five;
-6 of 512, 8,000 words: 8.50, 8.51, 4.36 and 15.4, 11.8, 12.2, for eight rows 15.5, 15.2, 16.0; 12 of 768, 40,478 words:
-34.2, 35.2, 18.5 and 63.8, 54.3, 57.9. So one row goes by blocks, two to five are (W x^T)^T, more are x W^T. Less than
-2^17 numbers (512 KiB) stay in the processor's cache, where x W^T is as fast. The forms add in another order: results
-differ in the last bits.
+Milliseconds of all linear layers of a Transformer, one after the other (float32, one thread of an AMD EPYC), as x W^T,
+as (W x^T)^T, and by blocks of 64 rows of W:
+
+    layers, width, words    one row             five rows           eight rows
+    4, 256, 8,192           2.45  2.50  1.19    4.32  2.69  2.78
+    6, 512, 8,000           8.50  8.51  4.36    15.4  11.8  12.2    15.5  15.2  16.0
+    12, 768, 40,478         34.2  35.2  18.5    63.8  54.3  57.9
+
+So one row is multiplied by blocks, two to five are (W x^T)^T, more are x W^T. A matrix of fewer than 2^17 numbers
+(512 KiB) stays in the processor's cache, where x W^T is as fast. The forms add in another order: results differ in the
+last bits.
 """
 
 import torch

@@ -12,7 +12,8 @@ x_i, so a token attends to itself only where nothing else is in N(i). The R are 
 
 The bidirectional form sorts the tokens by bucket and compares chunks of b with the chunks beside them; of a bucket that
 is larger, N(i) has what is near enough in this order. It costs O(T b h²). A sorted order is not causal: a later
-token moves earlier ones to other chunks. So the causal form computes all scores and hides those outside of N(i), T².
+token moves earlier ones to other chunks. So the causal form computes all scores with j ≤ i and hides those outside of
+N(i), T².
 """
 
 import math
@@ -98,9 +99,9 @@ class CausalHashingAttention(HashingAttention):
         for queries, ours in parts:
             before, end = end, end + queries.shape[2]
             # 0 where two tokens share a bucket in some round.
-            hidden = reduce(torch.minimum, _distances(ours.unbind(2), buckets[..., :end].unbind(2)))
-            later = torch.ones(end - before, end, dtype=hidden.dtype, device=hidden.device).triu(before + 1)
-            scores = _biases(hidden.maximum(later), before, x.dtype).add_(queries @ k[:, :, :end].transpose(-1, -2))
+            masked = reduce(torch.minimum, _distances(ours.unbind(2), buckets[..., :end].unbind(2)))
+            later = torch.ones(end - before, end, dtype=masked.dtype, device=masked.device).triu(before + 1)
+            scores = _biases(masked.maximum(later), before, x.dtype).add_(queries @ k[:, :, :end].transpose(-1, -2))
             outputs.append(scores.softmax(-1).to(v.dtype) @ v[:, :, :end])
         return torch.cat(outputs, dim=2), (k, v, buckets, rows.seen + rows.counts)
 
@@ -149,9 +150,9 @@ class BidirectionalHashingAttention(HashingAttention):
         k, v, theirs = _with_sides(k, 0), _with_sides(v, 0), [_with_sides(label, -2) for label in ours]
         # 1 where two tokens meet, else 2.
         *before, last = (distance.clamp(1, 2) for distance in _distances(ours, theirs))
-        hidden = reduce(lambda sum_, other: sum_.add_(2).sub_(other), before, last - 1)
+        masked = reduce(lambda sum_, other: sum_.add_(2).sub_(other), before, last - 1)
         # Powers of 2, because torch's exp is ten times slower where the result is 0.
-        scores = _biases(hidden, self.chunk_size, x.dtype).add_(x @ k.transpose(-1, -2), alpha=math.log2(math.e))
+        scores = _biases(masked, self.chunk_size, x.dtype).add_(x @ k.transpose(-1, -2), alpha=math.log2(math.e))
         # In float16 Σ_j w_j is at most 1, or Σ_j w_j v_j could be too large.
         room = math.log2(3 * self.chunk_size) if scores.dtype == torch.float16 else 0.0
         largest = scores.detach().amax(-1, keepdim=True) + room
@@ -170,9 +171,9 @@ def _distances(ours: Iterable[Tensor], theirs: Iterable[Tensor]) -> Iterator[Ten
     return ((one[..., None] - other[..., None, :]).abs_() for one, other in zip(ours, theirs, strict=True))
 
 
-def _biases(hidden: Tensor, own: int, dtype: torch.dtype) -> Tensor:
-    """Return what is added to scores: the lowest number where `hidden` > 0; key `own` is the first query itself."""
-    biases = hidden.clamp(max=1).to(dtype).mul_(torch.finfo(dtype).min)
+def _biases(masked: Tensor, own: int, dtype: torch.dtype) -> Tensor:
+    """Return what is added to scores: the lowest number where `masked` > 0; key `own` is the first query itself."""
+    biases = masked.clamp(max=1).to(dtype).mul_(torch.finfo(dtype).min)
     biases.diagonal(own, -2, -1).fill_(_SELF)
     return biases
 

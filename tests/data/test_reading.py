@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from hf_lecture_models.data import reading
 from hf_lecture_models.data.files import find_file
-from hf_lecture_models.data.reading import read_part_texts, read_rows
+from hf_lecture_models.data.reading import FileLines, read_part_texts, read_rows, read_test_texts
 from hf_lecture_models.data.recipe import RowsRecipe, TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts
 from hf_lecture_models.tokenization import corpus
@@ -32,6 +33,37 @@ def test_a_file_keeps_its_blank_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "one\n\n two \n")
     assert read_part_texts(TextsRecipe(train_files=[path]), "train") == ["one", "", " two "]
     assert read_part_texts(TextsRecipe(), "validation") is None
+
+
+def test_lines_to_test_on_are_those_of_a_list_and_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write(tmp_path / "a.txt", "\ufeff<s> one </s>\n\n<s> two <unk> </s>\n")
+    second = write(tmp_path / "b.txt", "three\r\nfour")
+    recipe = TextsRecipe(test_files=[first, second])
+    lines, listed = read_test_texts(recipe), read_part_texts(recipe, "test")
+    assert isinstance(lines, FileLines)
+    assert list(lines) == [*lines] == listed == ["one", "", "two <unk>", "three", "four"]
+    assert (len(lines), lines[-1], lines[1:3]) == (5, "four", ["", "two <unk>"])
+    given: list[str] = []
+
+    def reads(path: Path) -> Any:
+        for line in corpus.read_texts(path):
+            given.append(line)
+            yield line
+
+    monkeypatch.setattr(reading, "read_texts", reads)
+    next(iter(lines))
+    assert len(given) == 1
+    table = write(tmp_path / "c.tsv", "text\nfive\n")
+    assert read_test_texts(TextsRecipe(test_files=[table])) == ["five"]
+    assert read_test_texts(TextsRecipe(test_files=[first, table], columns={"text": "text"})) == [*listed[:3], "five"]
+
+
+@pytest.mark.parametrize(("content", "message"), [("", "no row in it"), ("one\n<s> two </s>\n", "row 2 begins with")])
+def test_lines_to_test_on_are_checked_at_once(tmp_path: Path, content: str, message: str) -> None:
+    recipe = TextsRecipe(test_files=[write(tmp_path / "a.txt", content)])
+    for read in (lambda: read_test_texts(recipe), lambda: read_part_texts(recipe, "test")):
+        with pytest.raises(ValueError, match=message):
+            read()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])

@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pseudo-log-likelihood, and the surprisal of words under models of every kind beside each other."""
 
-import gc
 import math
 
 import numpy as np
@@ -17,6 +16,7 @@ from transformers import (
 )
 
 from hf_lecture_models.analysis.surprisal_pictures import save_surprisal
+from hf_lecture_models.evaluation import surprisal
 from hf_lecture_models.evaluation.pseudo_likelihood import pseudo_log_likelihoods
 from hf_lecture_models.evaluation.scoring import score_texts
 from hf_lecture_models.evaluation.surprisal import (
@@ -136,19 +136,26 @@ def test_words_are_those_of_the_pattern_over_all_of_unicode():
         assert word_places(some).tolist() == [list(match.span()) for match in WORD.finditer(some)]
 
 
-def test_spans_of_a_long_text_are_arrays():
-    """No object of each token is kept, and some bytes of each number."""
+def test_spans_of_a_long_text_are_arrays(monkeypatch):
+    """No object of a token is made, and some bytes of each number are kept."""
+
+    def refuse(*args):
+        raise AssertionError("an item was made")
+
     tokenizer = WordTokenizer.train(["the cat sat"])
     model = NGramForCausalLM.fit(["the cat sat"], tokenizer, order=2, smoothing="add_alpha")
     text = "the cat sat " * 5000
-    (scored,) = score_spans(model, tokenizer, [text])
-    assert not any(isinstance(one, TokenSpan) for one in gc.get_objects())
+    with monkeypatch.context() as patched:
+        patched.setattr(surprisal, "TokenSpan", refuse)
+        (scored,) = score_spans(model, tokenizer, [text])
     columns = [one for one in vars(scored.spans).values() if isinstance(one, np.ndarray)]
     assert sum(column.nbytes for column in columns) <= 40 * len(scored.spans)
     spans = list(scored.spans)
     assert (len(spans), spans[1]) == (15_001, TokenSpan(" cat", spans[1].bits, 7))
     assert scored.spans == spans == TokenSpans.of(spans)
     assert scored.spans[-2:] == spans[-2:]
+    assert TokenSpans.of(scored.spans) is scored.spans
+    assert TokenSpans.of(scored.spans[1:]).ends.tolist() == np.cumsum([len(span.text) for span in spans[1:]]).tolist()
     assert scored.spans[-1] == spans[-1] == scored.spans[15_000]
     assert scored.spans != spans[1:]
     with pytest.raises(IndexError):

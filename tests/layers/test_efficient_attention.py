@@ -263,7 +263,7 @@ def test_hashing_attention_equals_reformer(rounds: int) -> None:
         assert_close(*found, rtol=0, atol=1e-4)  # they add 1e-6 within the length of k
 
 
-def as_written_before(layer: BidirectionalHashingAttention, hidden: Tensor, rows: Rows) -> Tensor:
+def by_shared_weights(layer: BidirectionalHashingAttention, hidden: Tensor, rows: Rows) -> Tensor:
     """Each pair's weight shared among the rounds in which it meets; a softmax, and the logarithm of its sum."""
     x, k, v = layer.vectors(rows.to_front(hidden))
     size, seq = layer.chunk_size, hidden.shape[1]
@@ -287,7 +287,7 @@ def test_rounds_of_hashing_equal_shared_weights(case: int) -> None:
     hidden.requires_grad_()
     mask = torch.rand(3, 15, generator=torch.Generator().manual_seed(case)) < (0.7, 1.1)[case % 2]
     rows, weights, found = Rows.of(mask, torch.zeros(3, dtype=torch.long)), random_states(3, 15, 99).double(), []
-    for output in (layer(hidden, rows)[0], as_written_before(layer, hidden, rows)):
+    for output in (layer(hidden, rows)[0], by_shared_weights(layer, hidden, rows)):
         output = output.masked_fill(~mask[..., None], 0.0)
         tensors = [hidden, *layer.parameters()]
         first = torch.autograd.grad((output * weights + output.square()).sum(), tensors, create_graph=True)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from torch import Tensor
-from transformers.generation.logits_process import MinLengthLogitsProcessor, MinNewTokensLengthLogitsProcessor
+from transformers import MinLengthLogitsProcessor, MinNewTokensLengthLogitsProcessor
 
 
 class _NoEndYet:
@@ -51,6 +51,7 @@ OURS: dict[type, Any] = {MinLengthLogitsProcessor: MinLength, MinNewTokensLength
 def replace_processors(processors: Any) -> None:
     """Replace those of a `LogitsProcessorList` for which there is one here.
 
+    >>> import torch
     >>> processors = [MinLengthLogitsProcessor(3, 1)]
     >>> replace_processors(processors)
     >>> processors[0](torch.tensor([[4, 2]]), torch.zeros(1, 3))

@@ -9,15 +9,11 @@ here, so that the words and the end add up to -log2 of the probability of the te
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hf_lecture_models.evaluation.surprisal import ScoredText, TokenSpans, word_places
-
-_CHUNK = 4096
-"""So many words are taken from the arrays at once."""
 
 
 @dataclass(slots=True)
@@ -49,21 +45,10 @@ def word_surprisals(scored: ScoredText) -> list[WordSurprisal]:
     'word' 7 11 8.0 1
     '' 11 11 1.0 1
     """
-    return list(iterate_words(scored))
-
-
-def iterate_words(scored: ScoredText) -> Iterator[WordSurprisal]:
-    """Yield what `word_surprisals` returns, one by one: a text may have millions of words.
-
-    >>> from hf_lecture_models.evaluation.surprisal import TokenSpan
-    >>> [word.bits for word in iterate_words(ScoredText("a b", [TokenSpan("a", 3.0, 1), TokenSpan(" b", 2.0, 3)], {}))]
-    [3.0, 2.0, nan]
-    """
-    columns = word_columns(scored)
-    for start in range(0, len(columns[0]), _CHUNK):
-        some = (column[start : start + _CHUNK].tolist() for column in columns)
-        for first, end, *rest in zip(*some, strict=True):
-            yield WordSurprisal(scored.text[first:end], first, end, *rest)
+    columns = (column.tolist() for column in word_columns(scored))
+    return [
+        WordSurprisal(scored.text[start:end], start, end, *rest) for start, end, *rest in zip(*columns, strict=True)
+    ]
 
 
 def word_columns(scored: ScoredText) -> tuple[np.ndarray, ...]:

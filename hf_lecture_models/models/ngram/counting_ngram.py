@@ -121,24 +121,13 @@ def count_ngrams(stream: Stream, config: NGramConfig, bar: tqdm | None = None) -
 
 
 def _sort_ngrams(stream: Stream, shorter: np.ndarray, n: int, vocab_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of all n-grams in a stream, sorted, and where each ends; both are (n-grams in the stream,).
-
-    As `sort_keys` does it, with few arrays in memory at a time.
-    """
+    """Return the keys of all n-grams in a stream, sorted, and where each ends; both are (n-grams in the stream,)."""
     is_end = stream.places >= n - 1
+    ends = np.flatnonzero(is_end).astype(stream.places.dtype)
     keys = shorter[:-1][is_end[1:]].astype(np.int64)  # none ends at the first position
     keys *= vocab_size
     keys += stream.words[is_end]
-    bits = len(is_end).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63:
-        return sort_keys(keys, np.flatnonzero(is_end))
-    keys <<= bits
-    keys |= np.flatnonzero(is_end)
-    keys.sort()
-    ends = np.empty(len(keys), stream.places.dtype)
-    np.bitwise_and(keys, (1 << bits) - 1, out=ends, casting="unsafe")
-    keys >>= bits
-    return keys, ends
+    return sort_keys(keys, ends)
 
 
 def continuation_counts(counts: list[NGramCounts], n: int) -> np.ndarray:
@@ -151,21 +140,26 @@ def continuation_counts(counts: list[NGramCounts], n: int) -> np.ndarray:
     return before if n == 1 else np.where(entry.starts, entry.occurrences, before)
 
 
-def sort_keys(keys: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sort keys together with their increasing positions; equal keys stay in their order.
+def sort_keys(keys: np.ndarray, positions: np.ndarray, are_parts: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Sort keys >= 0 together with their increasing positions; equal keys stay in their order.
 
-    The keys are overwritten.
+    Both arrays are overwritten, so that few are in memory at a time.
 
     >>> sort_keys(np.array([7, 5, 7]), np.array([2, 4, 6]))
     (array([5, 7, 7]), array([4, 2, 6]))
+
+    Args:
+        keys: (keys,) int64.
+        positions: (keys,) integers >= 0 of any type.
+        are_parts: several sorted parts follow one another, which is faster.
     """
-    bits = int(positions.max(initial=0)).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63 or keys.min(initial=0) < 0:
+    bits = int(positions[-1]).bit_length() if len(positions) else 0
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
         order = np.argsort(keys, kind="stable")
         return keys[order], positions[order]
     keys <<= bits  # one number holds both: sorting numbers is several times faster than finding their order
     keys |= positions
-    keys.sort()
-    positions = keys & ((1 << bits) - 1)
+    keys.sort(kind="stable" if are_parts else "quicksort")
+    np.bitwise_and(keys, (1 << bits) - 1, out=positions, casting="unsafe")
     keys >>= bits
     return keys, positions

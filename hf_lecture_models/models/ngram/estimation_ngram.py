@@ -23,7 +23,7 @@ from hf_lecture_models.tokenization.corpus import encode_corpus, encode_training
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
 CHUNK_CHARACTERS = 1 << 22
-"""Of a file, read at a time."""
+"""Of a corpus, encoded at a time."""
 
 Path = str | os.PathLike[str]
 Texts = Iterable[str] | Path

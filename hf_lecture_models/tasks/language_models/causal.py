@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM
 from hf_lecture_models.base.limits import check_tokenizer, refuse_long_rows
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.data.fingerprint import fingerprint_files
-from hf_lecture_models.data.reading import read_part_texts
+from hf_lecture_models.data.reading import read_part_texts, read_test_texts
 from hf_lecture_models.data.recipe import TextsRecipe
 from hf_lecture_models.data.streaming import stream_texts, streamed_lines
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
@@ -110,11 +110,11 @@ class CausalLM(TextsTask[CausalLMRecipe]):
         return _MEASURES
 
     def read(self, recipe: CausalLMRecipe, part: str) -> Any:
-        """Return a list of texts; of training data with `streaming`, an `IterableDataset`."""
+        """Return a list of texts; of training data with `streaming`, an `IterableDataset`; to test on, `FileLines`."""
         if part == "train" and recipe.streaming:
             texts = stream_texts(recipe)
             return texts.shuffle(recipe.seed, buffer_size=recipe.shuffle_buffer) if recipe.shuffle_buffer else texts
-        return read_part_texts(recipe, part)
+        return read_test_texts(recipe) if part == "test" else read_part_texts(recipe, part)
 
     def processor(self, recipe: CausalLMRecipe, data: Any) -> Any:
         """Return the tokenizer."""

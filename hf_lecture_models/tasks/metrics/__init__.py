@@ -90,7 +90,8 @@ def pearson(predictions: Sequence[float], references: Sequence[float]) -> float:
         return 0.0
     with np.errstate(invalid="ignore"):
         correlation = float(np.clip(np.vecdot(*map(_unit_vector, sides)), -1.0, 1.0))
-    return float(round(correlation)) if len(predictions) == 2 and correlation == correlation else correlation
+    # Of two rows it is 1 or -1 exactly, as scipy has it.
+    return float(round(correlation)) if len(predictions) == 2 and not np.isnan(correlation) else correlation
 
 
 def spearmanr(predictions: Sequence[float], references: Sequence[float]) -> float:

@@ -224,16 +224,19 @@ def test_one_token_that_begins_and_ends_texts(smoothing):
     assert scores.tolist() == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("are_parts", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("largest", [9, 2**62])
-def test_keys_are_sorted_stably_even_where_one_number_cannot_hold_key_and_position(largest):
+def test_keys_are_sorted_stably_even_where_one_number_cannot_hold_key_and_position(largest, dtype, are_parts):
     rng = np.random.default_rng(5)
     keys = rng.integers(0, 9, size=500)
     keys[keys == 8] = largest
-    positions = np.flatnonzero(rng.random(800) < 0.7)[:500]
+    positions = np.flatnonzero(rng.random(800) < 0.7)[:500].astype(dtype)
     order = np.argsort(keys, kind="stable")
     expected = keys[order], positions[order]
-    for found, wanted in zip(sort_keys(keys, positions), expected, strict=True):
+    for found, wanted in zip(sort_keys(keys, positions, are_parts), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == wanted.dtype
 
 
 def test_a_larger_table_has_the_same_numbers_whatever_the_order_of_texts():

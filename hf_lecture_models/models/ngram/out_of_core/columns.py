@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hf_lecture_models.models.ngram.counting_ngram import sort_keys
+
 WHOLE = 4
 """A column of so many times the rows that may be in memory is read whole: a row is one number, an n-gram has many."""
 _CACHED = 1 << 13  # numbers that stay in the processor's cache
@@ -56,7 +58,7 @@ class Column:
         """Return the values at `indices`, in any order; `rows` are in memory at a time."""
         if len(self) <= WHOLE * rows:
             return self.read().take(indices)
-        wanted, order = sort_parts(indices)
+        wanted, order = sort_keys(indices.copy(), np.arange(len(indices)), are_parts=True)
         found = np.empty(len(indices), self.dtype)
         for start, block in self.blocks(rows):
             low, high = np.searchsorted(wanted, [start, start + len(block)])
@@ -65,7 +67,7 @@ class Column:
 
     def find(self, values: np.ndarray, rows: int) -> np.ndarray:
         """Return the index of each value in an increasing column that has them all; `rows` are in memory at a time."""
-        wanted, order = sort_parts(values)
+        wanted, order = sort_keys(values.copy(), np.arange(len(values)), are_parts=True)
         found = np.empty(len(values), np.int64)
         low = 0
         for start, block in self.blocks(rows):
@@ -94,24 +96,6 @@ def zeros(path: Path, dtype: type, rows: int) -> Column:
     with open(path, "r+b") as file:
         file.truncate(rows * column.dtype.itemsize)
     return column
-
-
-def sort_parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values >= 0 sorted, and the index that each had; fast for increasing parts, one after another.
-
-    >>> sort_parts(np.array([4, 7, 9, 5, 7]))
-    (array([4, 5, 7, 7, 9]), array([0, 3, 1, 4, 2]))
-    """
-    bits = len(values).bit_length()
-    if int(values.max(initial=0)).bit_length() + bits > 63:
-        order = np.argsort(values, kind="stable")
-        return values[order], order
-    both = values << bits  # one number holds value and index
-    both |= np.arange(len(values))
-    both.sort(kind="stable")
-    order = both & ((1 << bits) - 1)
-    both >>= bits
-    return both, order
 
 
 def _find_in_order(table: np.ndarray, values: np.ndarray) -> np.ndarray:

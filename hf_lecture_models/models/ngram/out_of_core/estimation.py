@@ -155,7 +155,7 @@ def fit_within(
     plain = plain_texts(FileTexts(texts) if isinstance(texts, str | os.PathLike) else texts, tokenizer)
     place = _existing(limit.folder)
     with Spool(place) as spool:
-        with clear_errors(place, "reading"):
+        with _clear_errors(place, "reading"):
             survey = survey_texts(plain, tokenizer, config, spool, engine, progress)
         if progress:
             print(survey, file=sys.stderr)
@@ -226,7 +226,7 @@ class _Job:
             if name != before and (folder / name).is_dir():
                 remove(folder / name)
         for name in left:
-            with clear_errors(folder, name, self.engine, self.survey.disk), _staged(folder, name) as stage:
+            with _clear_errors(folder, name, self.engine, self.survey.disk), _staged(folder, name) as stage:
                 getattr(self, f"_{name}")(folder / (before or ""), stage)
             if before:
                 remove(folder / before)
@@ -313,7 +313,7 @@ def _staged(folder: Path, name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def clear_errors(place: Path | None, stage: str, engine: str = "", disk: int = 0) -> Iterator[None]:
+def _clear_errors(place: Path | None, stage: str, engine: str = "", disk: int = 0) -> Iterator[None]:
     """Raise errors that say what to do in place of each engine's own for a full disk and for too little memory."""
     try:
         yield

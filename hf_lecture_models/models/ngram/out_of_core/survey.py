@@ -16,11 +16,11 @@ import numpy as np
 from hf_lecture_models.io.system import resident_bytes
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, make_stream
+from hf_lecture_models.models.ngram.estimation_ngram import CHUNK_CHARACTERS
 from hf_lecture_models.models.ngram.out_of_core.packed_windows import Packing, sort
 from hf_lecture_models.tokenization.corpus import EncodedCorpus, encode_corpus
 from hf_lecture_models.tokenization.splitting import chunk_texts
 
-CHUNK_CHARACTERS = 1 << 22
 _SECONDS = {"numpy": 1e-7, "duckdb": 1e-6, "spark": 1e-6}  # about, of a token and an order
 
 

@@ -471,10 +471,8 @@ def test_a_full_disk_keeps_what_is_finished(begun, monkeypatch, error):
     ("module", "stage"), [(packed_windows, "runs"), (stored_counts, "numbered"), (stored_smoothing, "tables")]
 )
 def test_what_the_system_says_of_a_full_disk(tmp_path, monkeypatch, module, stage):
-    limit, before = (
-        MemoryLimit(engine="numpy", folder=tmp_path / "work"),
-        {"numbered": ["runs"], "tables": ["numbered"]},
-    )
+    limit = MemoryLimit(engine="numpy", folder=tmp_path / "work")
+    before = {"numbered": ["runs"], "tables": ["numbered"]}
 
     def full(path, dtype):
         return Column(Path("/dev/full") if f".{stage}.partial" in str(path) else path, dtype)
