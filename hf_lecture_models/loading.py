@@ -11,10 +11,10 @@ from typing import Any
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoProcessor
 from transformers.utils import logging
 
-from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM

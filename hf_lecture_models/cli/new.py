@@ -32,8 +32,8 @@ from hf_lecture_models.cli.new_report import (
     wrapped,
 )
 from hf_lecture_models.data.column_names import USUAL_NAMES, Peek, binary_columns, guess_columns, is_row, peek
-from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.files import write_file
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.recipe import load_recipe
 from hf_lecture_models.io.runs import no_log
 from hf_lecture_models.io.system import free_bytes, shell_quoted

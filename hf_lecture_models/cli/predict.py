@@ -15,7 +15,7 @@ from typing import Any
 from hf_lecture_models.cli.io import line_chunks, print_json
 from hf_lecture_models.data.files import is_table
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.data.tables import file_suffix
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.loading import load_model
 from hf_lecture_models.tasks.classification.several_measures import NO_CLASS
 from hf_lecture_models.tasks.core.lines import LineForm, PredictionOptions

@@ -10,7 +10,8 @@ from hf_lecture_models.data.dataset_loading import load_files
 from hf_lecture_models.data.files import READERS, find_file
 from hf_lecture_models.data.reading import open_table
 from hf_lecture_models.data.recipe import DataRecipe
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
+from hf_lecture_models.data.tables import TABLE_SUFFIXES
+from hf_lecture_models.io.packing import file_suffix
 
 USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "text": (

@@ -8,7 +8,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import chain, groupby, takewhile
 
-from hf_lecture_models.data.tables import file_suffix
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import split_words

@@ -11,8 +11,8 @@ from typing import Any
 
 from hf_lecture_models.data.files import BUILDERS, SUFFIXES, find_file
 from hf_lecture_models.data.recipe import DataRecipe
-from hf_lecture_models.data.tables import file_suffix
 from hf_lecture_models.io.literal_paths import datasets_pattern
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.saved_json import read_json
 from hf_lecture_models.tokenization.corpus import read_texts
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
+from hf_lecture_models.data.tables import TABLE_SUFFIXES
+from hf_lecture_models.io.packing import file_suffix
 
 DATA_FOLDER = "HF_LECTURE_DATA"
 BUILDERS = {".json": "json", ".jsonl": "json", ".parquet": "parquet"}

@@ -9,7 +9,8 @@ from typing import Any
 
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, file_suffix
+from hf_lecture_models.data.tables import TABLE_SUFFIXES
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.tokenization.corpus import fingerprint
 
 

@@ -15,7 +15,8 @@ from hf_lecture_models.data.dataset_loading import MissingSplitError, load_files
 from hf_lecture_models.data.files import READERS, find_file
 from hf_lecture_models.data.recipe import DataRecipe, TextsRecipe
 from hf_lecture_models.data.rows import UNLABELLED, Rows
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix, read_tab_separated
+from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, read_tab_separated
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.recipe import default_of
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts

@@ -9,7 +9,8 @@ from hf_lecture_models.data.dataset_loading import import_datasets, load_files, 
 from hf_lecture_models.data.files import BUILDERS, SUFFIXES, find_file
 from hf_lecture_models.data.reading import check_one_source, missing_column, open_table, read_part_texts
 from hf_lecture_models.data.recipe import TextsRecipe
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix
+from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import SplitTexts

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hf_lecture_models.io.packing import SUFFIXES
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.tokenization.corpus import BYTE_ORDER_MARK, MAX_LINE_BYTES, read_lines, without_end
 
@@ -23,16 +23,6 @@ Row = tuple[int, list[str]]
 """The number of a row's first line, and its fields."""
 WrittenRow = tuple[int, list[str], str]
 """The same, and the row's lines as they are written."""
-
-
-def file_suffix(name: str) -> str:
-    """Return the suffix of a file's name in small letters, without one of a packed file.
-
-    >>> file_suffix("dev.TSV.gz"), file_suffix("a.jsonl.bz2")
-    ('.tsv', '.jsonl')
-    """
-    path = Path(name.lower())
-    return (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix
 
 
 class TextTable:

@@ -11,6 +11,7 @@ import lzma
 import os
 import zlib
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -34,6 +35,16 @@ def packing_of_name(name: str | os.PathLike[str]) -> str | None:
     ('gzip', None)
     """
     return _BY_SUFFIX.get(os.path.splitext(os.fspath(name))[1].lower())
+
+
+def file_suffix(name: str) -> str:
+    """Return the suffix of a file's name in small letters, without one of a packed file.
+
+    >>> file_suffix("dev.TSV.gz"), file_suffix("a.jsonl.bz2")
+    ('.tsv', '.jsonl')
+    """
+    path = Path(name.lower())
+    return (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix
 
 
 def unpacked(file: BinaryIO, packing: str | None) -> BinaryIO:

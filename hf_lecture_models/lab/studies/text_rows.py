@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_lecture_models.data.dataset_loading import folder_errors, import_datasets, load_folder
-from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable, file_suffix
+from hf_lecture_models.data.tables import TABLE_SUFFIXES, TextTable
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.tokenization.corpus import BYTE_ORDER_MARK, without_end
 
 CHUNK_ROWS = 4096

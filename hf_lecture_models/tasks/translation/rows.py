@@ -10,7 +10,8 @@ from hf_lecture_models.data.files import find_file
 from hf_lecture_models.data.reading import read_rows
 from hf_lecture_models.data.recipe import RowsRecipe
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.data.tables import file_suffix, read_tab_separated
+from hf_lecture_models.data.tables import read_tab_separated
+from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.io.recipe import setting
 from hf_lecture_models.tasks.core.factories import log_once
 from hf_lecture_models.tokenization.corpus import read_texts

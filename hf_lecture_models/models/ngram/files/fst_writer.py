@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-import torch
 
 from hf_lecture_models.io.files import staged_file
-from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.tools.contexts import Contexts
 from hf_lecture_models.tokenization.splitting import split_words
 
 FST_SUFFIX, SYMBOLS_SUFFIX, EPSILON = ".fst.txt", ".syms", "<epsilon>"
@@ -77,18 +76,12 @@ def write_fst(
             return machine.states, machine.write(file, words)
 
 
-class _Machine:
-    """States and arcs. Contexts are numbers: 0 is the empty context, then all n-grams follow, order by order."""
+class _Machine(Contexts):
+    """States and arcs. A context has a state where n-grams continue it, or where it has a weight of its own."""
 
     def __init__(self, tables: NGramTables, begin: int, end: int) -> None:
-        self.tables, self.begin, self.end = tables.check(), begin, end
-        self.order, self.vocab_size = tables.order, tables.vocab_size
-        self.keys = [torch.from_numpy(keys) for keys in tables.keys]  # [n-2], of order n
-        self.first = np.cumsum([0, 1, *tables.sizes])  # [n]: of the contexts of n words
-        self.suffixes = np.zeros(self.first[self.order], np.int64)  # the longest stored proper suffix of each
-        for n in range(2, self.order):
-            for rows in self._blocks(n):
-                self.suffixes[self.first[n] + rows] = self.suffixes_of(n, rows)
+        super().__init__(tables.check())
+        self.tables, self.begin, self.end = tables, begin, end
         self.start = 1 + begin if self.order > 1 else 0
         self.is_state = self._find_states()
         self.states = int(self.is_state.sum())
@@ -100,7 +93,7 @@ class _Machine:
             here = is_state[self.first[n] : self.first[n + 1]]
             here[self.tables.keys[n - 1] // self.vocab_size] = True
             here |= self.tables.log10_backoffs[n - 1] != 0
-            here &= self._words(n, np.arange(len(here))) != self.end
+            here &= self.words(n, np.arange(len(here))) != self.end
         is_state[[0, self.start]] = True
         return is_state
 
@@ -118,36 +111,6 @@ class _Machine:
         """Return the rows of an order's table in blocks."""
         size = self.tables.sizes[n - 1]
         return (np.arange(start, min(start + ROWS_PER_WRITE, size)) for start in range(0, size, ROWS_PER_WRITE))
-
-    def _words(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """Return the last word of some n-grams."""
-        return rows if n == 1 else self.tables.keys[n - 2][rows] % self.vocab_size
-
-    def _prefixes(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """Return the context of some n-grams."""
-        return self.first[n - 1] + (self.tables.keys[n - 2][rows] // self.vocab_size if n > 1 else np.zeros_like(rows))
-
-    def suffixes_of(self, n: int, rows: np.ndarray) -> np.ndarray:
-        """Return the longest stored proper suffix of some n-grams."""
-        if n == 1:
-            return np.zeros_like(rows)
-        words, contexts = self._words(n, rows), self.suffixes[self._prefixes(n, rows)]
-        found, missing = np.full(len(rows), -1), np.arange(len(rows))
-        while missing.size:
-            found[missing] = self._children(contexts[missing], words[missing])
-            missing = missing[found[missing] < 0]
-            contexts[missing] = self.suffixes[contexts[missing]]
-        return found
-
-    def _children(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Return the number of each n-gram "context word" as a context; -1 where it is not stored."""
-        found = np.where(contexts == 0, 1 + words, -1)
-        for n in range(1, self.order - 1):
-            here = np.flatnonzero((contexts >= self.first[n]) & (contexts < self.first[n + 1]))
-            queries = (contexts[here] - self.first[n]) * self.vocab_size + words[here]
-            entries = find(self.keys[n - 1], torch.from_numpy(queries)).numpy()
-            found[here] = np.where(entries >= 0, self.first[n + 1] + entries, -1)
-        return found
 
     def write(self, file: TextIO, words: Sequence[str | None]) -> int:
         """Write all lines; return how many arcs they are."""
@@ -174,7 +137,7 @@ class _Machine:
 
     def _write_words(self, file: TextIO, n: int, rows: np.ndarray, symbols: np.ndarray, is_symbol: np.ndarray) -> int:
         """Write the arcs of some n-grams, and the final weights of those that end in `</s>`."""
-        words, prefixes, probs = self._words(n, rows), self._prefixes(n, rows), self.tables.log10_probs[n - 1][rows]
+        words, prefixes, probs = self.words(n, rows), self.prefixes(n, rows), self.tables.log10_probs[n - 1][rows]
         # A longer n-gram of probability 0 is kept, so that its word is not found in the shorter context.
         stored = self.is_state[prefixes] & ((n > 1) | (probs > -np.inf))
         ends, goes_on = stored & (words == self.end), stored & is_symbol[words]

@@ -1,0 +1,128 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The contexts of a back-off model, and from each the way to its shorter contexts, for whole tables at a time.
+
+A loaded model (`layers/ngram_trie.py`) scores texts, from left to right. What changes a model asks for the probability
+of each stored n-gram after a *shorter* context, in float64, and for the back-off weights that make contexts sum to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from hf_lecture_models.layers.ngram_search import find
+from hf_lecture_models.layers.ngram_tables import NGramTables
+
+_NOTHING = 1e-12
+"""A smaller sum of probabilities is the rounding of 0."""
+
+
+class Contexts:
+    """The contexts of a model as numbers: 0 is the empty one, then all n-grams follow, order by order.
+
+    >>> zeros = [np.zeros(3, np.float32), np.zeros(2, np.float32)]
+    >>> probs = [np.float32([-1, -1, -1]), np.float32([-0.5, -0.5]), np.float32([-0.1])]
+    >>> contexts = Contexts(NGramTables(3, [np.array([1, 5]), np.array([2])], probs, zeros))  # 0 1, 1 2; 0 1 2
+    >>> contexts.suffixes.tolist()  # the longest stored suffix of each: of 0 1, the number 4, it is 1, the number 2
+    [0, 0, 0, 0, 2, 3]
+    >>> contexts.lower(3)  # log10 P(2 | 1)
+    array([-0.5])
+
+    Attributes:
+        first: [n], the number of the first context of n words, up to that of the highest order.
+        suffixes: (contexts,) the longest stored proper suffix of each.
+        probs: (1 + n-grams of all orders,) float32 log10 P, by number.
+        backoffs: (contexts,) float64 log10 of the back-off weights, by number.
+    """
+
+    def __init__(self, tables: NGramTables) -> None:
+        self.vocab_size, self.order, sizes = tables.vocab_size, tables.order, tables.sizes
+        self.keys = [torch.from_numpy(keys) for keys in tables.keys]  # [n-2], of order n
+        self.first = np.cumsum([0, 1, *sizes])
+        self.probs = np.concatenate([np.zeros(1, np.float32), *tables.log10_probs])
+        self.backoffs = np.concatenate([np.zeros(1), *tables.log10_backoffs])
+        self.suffixes = np.zeros(self.first[self.order], np.int64)
+        for n in range(2, self.order):
+            self.suffixes[self.first[n] : self.first[n + 1]] = self.suffixes_of(n, np.arange(sizes[n - 1]))
+
+    def words(self, n: int, rows: np.ndarray) -> np.ndarray:
+        """Return the last word of some n-grams of order n, (rows,)."""
+        return rows if n == 1 else self.keys[n - 2].numpy()[rows] % self.vocab_size
+
+    def prefixes(self, n: int, rows: np.ndarray) -> np.ndarray:
+        """Return the context of some n-grams of order n: all but the last word, (rows,)."""
+        if n == 1:
+            return np.zeros_like(rows)
+        return self.first[n - 1] + self.keys[n - 2].numpy()[rows] // self.vocab_size
+
+    def children(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the number of each n-gram "context word"; -1 where it is not stored. (queries,) each."""
+        found = np.where(contexts == 0, 1 + words, -1)
+        for n in range(1, self.order):
+            here = np.flatnonzero((contexts >= self.first[n]) & (contexts < self.first[n + 1]))
+            queries = (contexts[here] - self.first[n]) * self.vocab_size + words[here]
+            entries = find(self.keys[n - 1], torch.from_numpy(queries)).numpy()
+            found[here] = np.where(entries >= 0, self.first[n + 1] + entries, -1)
+        return found
+
+    def suffixes_of(self, n: int, rows: np.ndarray) -> np.ndarray:
+        """Return the longest stored proper suffix of some n-grams of order n, (rows,)."""
+        if n == 1:
+            return np.zeros_like(rows)
+        words, contexts = self.words(n, rows), self.suffixes[self.prefixes(n, rows)]
+        found, missing = np.full(len(rows), -1), np.arange(len(rows))
+        while missing.size:
+            found[missing] = self.children(contexts[missing], words[missing])
+            missing = missing[found[missing] < 0]
+            contexts[missing] = self.suffixes[contexts[missing]]
+        return found
+
+    def log10(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return log10 P of each word after its context, (queries,) float64; contexts and words are (queries,)."""
+        total, contexts, missing = np.zeros(len(words)), contexts.copy(), np.arange(len(words))
+        while missing.size:
+            found = self.children(contexts[missing], words[missing])
+            stored = found >= 0
+            total[missing[stored]] += self.probs[found[stored]]
+            missing = missing[~stored]
+            total[missing] += self.backoffs[contexts[missing]]
+            contexts[missing] = self.suffixes[contexts[missing]]
+        return total
+
+    def lower(self, n: int) -> np.ndarray:
+        """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
+        rows = np.arange(len(self.keys[n - 2]))
+        return self.log10(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+
+
+def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NGramTables:
+    """Return tables of the same n-grams and probabilities, whose back-off weights make every context sum to one.
+
+    bow(h) = left(h) / (1 - sum of P(w | h') over the w listed after h), from the shortest contexts on; 1 where no word
+    or every word is listed after h.
+
+    Args:
+        tables: their back-off weights are not read.
+        left: [n-1], (n-grams of order n,) float64, n < order: the probability that is left to the words not listed
+            after each. 1 - the sum of float32 probabilities has an error of 1e-7: where the old weight is right, take
+            it times (1 - the old lower sum).
+    """
+    contexts, weights = Contexts(tables), []
+    events = int((tables.log10_probs[0] > -np.inf).sum())
+    for n in range(1, tables.order):
+        prefixes, lower, size = (
+            tables.keys[n - 1] // tables.vocab_size,
+            10.0 ** contexts.lower(n + 1),
+            tables.sizes[n - 1],
+        )
+        listed = np.bincount(prefixes[lower > 0], minlength=size)
+        free = 1 - np.bincount(prefixes, lower, minlength=size)
+        some = (listed > 0) & (listed < events) & (free > _NOTHING)
+        ratio = np.divide(np.maximum(left[n - 1], 0), free, out=np.ones(size), where=some)
+        with np.errstate(divide="ignore"):
+            weights.append(np.log10(ratio))
+        contexts.backoffs[contexts.first[n] : contexts.first[n + 1]] = weights[-1]
+    return replace(tables, log10_backoffs=[weight.astype(np.float32) for weight in weights])
