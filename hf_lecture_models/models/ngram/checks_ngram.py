@@ -14,6 +14,8 @@ SMOOTHINGS = (
     "maximum_likelihood",
     "add_alpha",
     "jelinek_mercer",
+    "witten_bell",
+    "witten_bell_backoff",
     "absolute_discounting",
     "kneser_ney",
     "modified_kneser_ney",

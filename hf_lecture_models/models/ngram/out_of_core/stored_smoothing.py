@@ -21,6 +21,7 @@ from hf_lecture_models.models.ngram.smoothing.back_off import CONSTANT
 from hf_lecture_models.models.ngram.smoothing.interpolated import (
     DISCOUNTING,
     KNESER_NEY,
+    WITTEN_BELL,
     fit_discounts,
     kept_ngrams,
     log10,
@@ -31,7 +32,7 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
 )
 
 # The others need all counts, or the texts, more than once.
-STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *DISCOUNTING, "stupid_backoff")
+STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *WITTEN_BELL, *DISCOUNTING, "stupid_backoff")
 
 
 def open_tables(folder: Path, config: NGramConfig, mapped: bool = True) -> NGramTables:

@@ -15,6 +15,8 @@ A. Turing and I. J. Good (1953) replace a count r by one made of n_r, the number
                   1995)
     Katz          d_r = (r*/r - q) / (1 - q), q = (k+1) n_{k+1} / n_1, for r <= k; higher counts stay, and the low ones
                   give their share too (S. Katz 1987)
+    Witten-Bell   d_r = 1, and C(h) = c(h) + T(h), with T(h) the number of different words after h: "method C" of
+                  I. Witten and T. Bell (1991)
     stupid        d_r = 1, and alpha S(w | h') in place of the second line, alpha = 0.4: scores that do not sum to one
                   (T. Brants et al., Large Language Models in Machine Translation, 2007)
 
@@ -69,7 +71,12 @@ CONSTANT = DiscountRatios(np.ones(1))  # of stupid back-off: all counts stay
 
 
 def back_off(
-    numerators: np.ndarray, totals: np.ndarray, prefixes: np.ndarray, lower: np.ndarray, events: int
+    numerators: np.ndarray,
+    totals: np.ndarray,
+    prefixes: np.ndarray,
+    lower: np.ndarray,
+    events: int,
+    least_left: float = _NOTHING,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return P of each n-gram, and bow of each context: (n-grams,), (contexts,) float64.
 
@@ -79,11 +86,12 @@ def back_off(
         prefixes: (n-grams,) index of each n-gram's context.
         lower: (n-grams,) P(w | h').
         events: |V|, how many words can follow.
+        least_left: C(h) is raised until more than this share is left to the unseen words.
     """
     seen, contexts = numerators > 0, len(totals)
     unseen = events - np.bincount(prefixes[seen], minlength=contexts)
     given = np.bincount(prefixes, numerators, minlength=contexts)
-    least = np.ceil(given / (1 - _NOTHING) - totals)  # C(h) is raised by this, so that more than `_NOTHING` is left
+    least = np.ceil(given / (1 - least_left) - totals)
     totals = np.where(unseen > 0, totals + np.maximum(least, 0), given)
     known = totals > 0
     left = np.divide(totals - given, totals, out=np.ones(contexts), where=known)

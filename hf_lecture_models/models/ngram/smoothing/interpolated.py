@@ -11,6 +11,9 @@ D a discount:
     add-alpha             D = 0, C(h) = sum_w c(hw) + alpha |V|, and 1 / |V| in place of P(w | h')
     Jelinek-Mercer        D(hw) = (1 - lambda_n) c(hw): lambda_n P_ML + (1 - lambda_n) P(w | h'); one weight per order,
                           by expectation maximisation on held-out text (`jelinek_mercer.py`)
+    Witten-Bell           D = 0, C(h) = c(h) + T(h), T(h) the number of different words after h, so gamma(h) is
+                          T(h) / (c(h) + T(h)) (I. Witten and T. Bell, The Zero-Frequency Problem, 1991, method C;
+                          interpolated as by Chen and Goodman 1998)
     absolute discounting  D = n_1 / (n_1 + 2 n_2) at each order, n_k the number of n-grams that occur k times
                           (H. Ney, U. Essen, R. Kneser 1994)
     Kneser-Ney            the same, but below the highest order c(hw) is the number of different words before hw (1995)
@@ -24,13 +27,17 @@ by discounts d (`back_off.py`):
 
     P(w | h) = d(hw) c(hw) / C(h)  where hw was seen,  else bow(h) P(w | h'),  bow(h) such that all w sum to one
 
-    Good-Turing, Katz, and stupid back-off, whose d and bow are constants and whose scores do not sum to one
+    Good-Turing, Katz, Witten-Bell's other form (`witten_bell_backoff`: d = 1), and stupid back-off, whose d and bow
+    are constants and whose scores do not sum to one
 
 Deviations:
     - n-grams that begin with `<s>` keep their own counts under Kneser-Ney, as in lmplz: no word precedes them.
     - D of absolute discounting and Kneser-Ney is set at each order, from all n-grams.
     - A weight of Jelinek-Mercer does not depend on c(h), and stays in [0.0001, 0.9999], so that no event is lost.
-    - Pruned n-grams (K. Heafield et al. 2013) give their counts to gamma(h).
+    - Pruned n-grams (K. Heafield et al. 2013) give their counts to gamma(h). The words of T(h) include them.
+    - The 1-grams of Witten-Bell's back-off leave T / (N + T), N the number of words: the words of the vocabulary that
+      were not seen, `<unk>` among them, share it equally; if there is none, all words do. (Witten and Bell have one
+      unknown event.)
 """
 
 from __future__ import annotations
@@ -51,6 +58,7 @@ from hf_lecture_models.models.ngram.smoothing.pitman_yor import sample
 
 KNESER_NEY = ("kneser_ney", "modified_kneser_ney")
 DISCOUNTING = ("absolute_discounting", *KNESER_NEY)
+WITTEN_BELL = ("witten_bell", "witten_bell_backoff")
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 BLOCK = 1 << 18
 """N-grams whose numbers are in the processor's cache at a time."""
@@ -149,6 +157,8 @@ def smooth_order(
         numerators[~kept] = 0
     if config.smoothing == "stupid_backoff":
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
+    if config.smoothing == "witten_bell_backoff" and not (n == 1 and (numerators > 0).sum() == num_events(config)):
+        return back_off(numerators, totals, prefixes, lower, num_events(config), least_left=0)
     if ratios is not None:
         return back_off(numerators, totals, prefixes, lower, num_events(config))
     return interpolate(numerators, totals, prefixes, lower)
@@ -195,6 +205,8 @@ def _first_term(
         # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
         full = np.ones_like(starts) if n == config.order else starts & (n > 1)
         return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * num_events(config), 0)
+    if config.smoothing in WITTEN_BELL:
+        return used.astype(float), totals + np.bincount(prefixes, used > 0, minlength=len(starts))
     if ratios is not None:
         return used * ratios.of(used), totals
     weight = 1.0 if config.interpolation_weights is None else config.interpolation_weights[n - 1]
