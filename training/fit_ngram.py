@@ -100,7 +100,7 @@ def fit(recipe: NGramRecipe, texts: Any) -> tuple[NGramForCausalLM, Any, dict[st
         memory=recipe.memory_limit,
     )
     spent = {"seconds": round(time.perf_counter() - begin, 2), "cpu_seconds": round(time.process_time() - begin_cpu, 2)}
-    return model, tokenizer, spent | {"device": model.device.type}
+    return model, model.own_tokenizer, spent | {"device": model.device.type}
 
 
 def measure(

@@ -447,18 +447,22 @@ class LectureTokenizer(TokenizersBackend):
         """
         for theirs, ours in (("min_frequency", "min_count"), ("show_progress", "progress")):
             kwargs |= {ours: kwargs.pop(theirs)} if theirs in kwargs else {}
-        spellings = special_tokens_map or {}
+        options = self._own_options(special_tokens_map or {}, new_special_tokens or ()) | kwargs
+        texts = (text for item in text_iterator for text in _strings(item))
+        return self.train(texts, vocab_size=vocab_size, **options)
+
+    def _own_options(self, spellings: Mapping[str, str], new_special_tokens: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the options with which another tokenizer has the same kind, template and special tokens."""
         tokens: dict[str, Any] = dict.fromkeys(self._default_tokens(self.backend_tokenizer, None))
         tokens |= {name: spellings.get(token, token) for name, token in self.special_tokens_map.items()}
         options = {name: getattr(self, name) for name in _OPTIONS}
         if (template := self._own_template(spellings)) is not None:
             options = {"template": template} | {k: v for k, v in options.items() if not k.startswith("add_")}
-        options = {**options, **self._kind(), **tokens, **kwargs}
+        options = {**options, **self._kind(), **tokens}
         extra = [spellings.get(token, token) for token in self.extra_special_tokens]
-        if extra := [*extra, *(new_special_tokens or ())]:
+        if extra := [*extra, *new_special_tokens]:
             options["extra_special_tokens"] = extra
-        texts = (text for item in text_iterator for text in _strings(item))
-        return self.train(texts, vocab_size=vocab_size, **options)
+        return options
 
     def _own_template(self, spellings: Mapping[str, str]) -> Template | None:
         """Return the template with the names or the new `spellings` of its tokens; None for `<s>` and `</s>` alone."""

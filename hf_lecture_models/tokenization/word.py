@@ -228,6 +228,29 @@ class WordTokenizer(LectureTokenizer):
         """
         return self.unknown_words != "spelled" and not self.split_punctuation and self.is_unmodified()
 
+    def restrict(self, ids: Iterable[int]) -> WordTokenizer:
+        """Return a tokenizer of the tokens with these ids, numbered from 0 in their order; the other words are unknown.
+
+        >>> tokenizer = WordTokenizer.train(["the cat saw the dog", "a dog"], progress=False)
+        >>> tokenizer.restrict([0, 1, 2, 6, 7, 8]).tokenize("the cat saw the dog")
+        ['the', '<unk>', '<unk>', 'the', 'dog']
+
+        Args:
+            ids: increasing, with those of all special tokens.
+
+        Raises:
+            ValueError: the tokenizer has no `<unk>` for other words, was changed by hand, or has a special token that is
+                not among the ids.
+        """
+        if self.unknown_words != "token" or not self.is_unmodified():
+            raise ValueError("the tokenizer has no <unk> alone for unknown words, or was changed after its training")
+        tokens = self.convert_ids_to_tokens(list(ids))
+        special = {token.content for token in self.added_tokens_decoder.values()}
+        restricted = self.from_words([token for token in tokens if token not in special], **self._own_options({}))
+        if restricted.convert_ids_to_tokens(list(range(len(restricted)))) != tokens:
+            raise ValueError("the tokenizer has further special tokens, or numbers them as no WordTokenizer does")
+        return restricted
+
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into words."""
         return index_words(texts)

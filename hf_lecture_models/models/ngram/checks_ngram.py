@@ -56,10 +56,10 @@ def check_fields(config: NGramConfig) -> None:
 
 
 def _check_prune(config: NGramConfig, prune: list[int]) -> None:
-    if len(prune) > config.order or prune[0] != 0 or sorted(prune) != prune:
+    if len(prune) > config.order or prune[0] < 0 or sorted(prune) != prune:
         raise ValueError(
-            f"NGramConfig.prune is {prune}; give at most order={config.order} thresholds that begin with 0 "
-            "(1-grams are never pruned) and do not decrease, such as [0, 1, 2]"
+            f"NGramConfig.prune is {prune}; give at most order={config.order} thresholds of 0 or more that do not "
+            "decrease, such as [0, 1, 2]"
         )
 
 

@@ -24,6 +24,7 @@ from hf_lecture_models.models.ngram.estimation_ngram import (
 )
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit, fit_within
+from hf_lecture_models.models.ngram.vocabulary_ngram import check_prunes_words, kept_words, tokenizer_of_kept
 
 
 def fit(
@@ -51,9 +52,10 @@ def fit(
     Args:
         texts: any iterable of str, or the path of a file with one text per line (`.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text.
-        order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`.
+        order, smoothing, alpha, katz_k, backoff_factor: see `NGramConfig`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
+        prune: with a first threshold above 0 rare words leave the vocabulary: use the model's `own_tokenizer` then.
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
@@ -61,13 +63,16 @@ def fit(
     """
     options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
     check_smoothing(config := config_for(tokenizer, order=order, smoothing=smoothing, **options), held_out)
+    check_prunes_words(config, tokenizer, classes)
     found = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     model, corpus = found or (None, None)
     if model is None:
         known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
         other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-        model = fit_ids(*(corpus or read_corpus(tokenizer, texts, progress)), config, other, known, progress, cls)
-    model.own_tokenizer = tokenizer
+        ids, lengths = corpus or read_corpus(tokenizer, texts, progress)
+        words = kept_words(np.bincount(ids, minlength=config.vocab_size), config)
+        model = fit_ids(ids, lengths, config, other, known, progress, cls)
+        model.own_tokenizer = tokenizer_of_kept(tokenizer, words)
     return model
 
 
@@ -80,10 +85,14 @@ def fit_ids(
     progress: bool = False,
     model_class: type[NGramForCausalLM] = NGramForCausalLM,
 ) -> NGramForCausalLM:
-    """Estimate an n-gram model from token ids, as `estimate` takes them; `classes` are as for `fit`, or themselves."""
+    """Estimate an n-gram model from token ids, as `estimate` takes them; `classes` are as for `fit`, or themselves.
+
+    What is estimated is written into `config`; so is the new vocabulary if words are pruned.
+    """
     if classes is None:
         return model_class.from_tables(estimate(ids, lengths, config, held_out, progress), config)
     check_smoothing(config, held_out)
+    check_prunes_words(config, None, classes)
     stream = make_stream(ids, lengths, config)
     check_longest(int(stream.places.max()) + 1, config.order)
     known = _known_classes(stream, config, classes, progress)

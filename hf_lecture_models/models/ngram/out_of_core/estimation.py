@@ -50,8 +50,14 @@ from hf_lecture_models.models.ngram.out_of_core.engines import (
 )
 from hf_lecture_models.models.ngram.out_of_core.packed_windows import Packing, merge_runs, write_runs
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import open_counts, pack_batches, store_counts, windows_of
-from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import STORED_SMOOTHINGS, StoredSmoothing, open_tables
+from hf_lecture_models.models.ngram.out_of_core.stored_smoothing import (
+    STORED_SMOOTHINGS,
+    StoredSmoothing,
+    open_tables,
+    open_words,
+)
 from hf_lecture_models.models.ngram.out_of_core.survey import Spool, Survey, size, survey_texts
+from hf_lecture_models.models.ngram.vocabulary_ngram import reduce_vocabulary, tokenizer_of_kept
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import fingerprint_tokenizer
 
@@ -234,8 +240,11 @@ class _Job:
         tables = folder / "tables"
         for name, value in json.loads((tables / "estimates.json").read_text("utf-8")).items():
             setattr(self.config, name, value)
+        reduce_vocabulary(self.config, words := open_words(tables))
         mapped = self.is_kept or deletes_mapped_files()
-        return model_class.from_tables(open_tables(tables, self.config, mapped), self.config)
+        model = model_class.from_tables(open_tables(tables, self.config, mapped), self.config)
+        model.own_tokenizer = tokenizer_of_kept(self.tokenizer, words)
+        return model
 
     def _plan(self, folder: Path) -> tuple[str | None, list[str]]:
         """Return the last finished stage that this engine can go on from, and the stages after it."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.counting_ngram import NGramCounts
 from hf_lecture_models.models.ngram.out_of_core.columns import WHOLE, Column, zeros
 from hf_lecture_models.models.ngram.out_of_core.stored_counts import StoredCounts, parts
 from hf_lecture_models.models.ngram.smoothing.back_off import CONSTANT
@@ -30,6 +31,7 @@ from hf_lecture_models.models.ngram.smoothing.interpolated import (
     smooth_order,
     uniform,
 )
+from hf_lecture_models.models.ngram.vocabulary_ngram import kept_words
 
 # The others need all counts, or the texts, more than once.
 STORED_SMOOTHINGS = ("maximum_likelihood", "add_alpha", *WITTEN_BELL, *DISCOUNTING, "stupid_backoff")
@@ -49,6 +51,12 @@ def open_tables(folder: Path, config: NGramConfig, mapped: bool = True) -> NGram
         [load(one.probs) for one in columns],
         [load(one.backoffs) for one in columns[:-1]],
     )
+
+
+def open_words(folder: Path) -> np.ndarray | slice:
+    """Return which words the tables in a folder have, as `kept_words` does."""
+    path = folder / "words"
+    return Column(path, np.bool_).read() if path.exists() else slice(None)
 
 
 class _TableColumns:
@@ -85,8 +93,13 @@ class StoredSmoothing:
         used = [self._counts_used(n) for n in orders]
         if config.smoothing in DISCOUNTING:
             config.discounts = [fit_discounts(self._small_counts(c), n, config) for n, c in enumerate(used, 1)]
+        self.words = kept_words(self.counts[0].occurrences.read(), config)
+        if isinstance(self.words, np.ndarray):
+            Column(self.folder / "words", np.bool_).append(self.words)
+        probs = uniform(config, self.words)
+        self.num_words, self.events = len(probs[self.words]), np.count_nonzero(probs)
         lower = Column(self.folder / "probs_0", np.float64)
-        lower.append(uniform(config))
+        lower.append(probs)
         for n in orders:
             longer = Column(self.folder / f"probs_{n}", np.float64)
             self._smooth_order(n, used[n - 1], lower, longer)
@@ -117,6 +130,12 @@ class StoredSmoothing:
     def _small_counts(self, used: Column) -> np.ndarray:
         return sum((small_counts(block) for _, block in used.blocks(self.rows)), np.zeros(6, np.int64))
 
+    def _kept(self, entry: NGramCounts, n: int, part: slice) -> np.ndarray | slice:
+        """Return which n-grams of a part of order n are not pruned."""
+        if n > 1:
+            return kept_ngrams(entry, n, self.config)
+        return self.words if isinstance(self.words, slice) else self.words[part]
+
     def _smooth_order(self, n: int, used: Column, lower: Column, longer: Column) -> None:
         """Smooth the n-grams of order n; P(w | h') comes from `lower`, and P(w | h) goes to `longer`."""
         config, vocab_size = self.config, self.config.vocab_size
@@ -127,20 +146,22 @@ class StoredSmoothing:
             entry = self.counts[n - 1].read(ngrams.start, ngrams.stop)
             found = lower.gather(entry.suffixes, self.rows)
             entry.keys[:] -= contexts.start * vocab_size
-            starts, kept = np.ones(1, bool), kept_ngrams(entry, n, config)
+            starts, kept = np.ones(1, bool), self._kept(entry, n, ngrams)
             kept_contexts: np.ndarray | slice = slice(None)
             if n > 1:
                 shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
-                starts, kept_contexts = shorter.starts, kept_ngrams(shorter, n - 1, config)
-            part_used = used.read(ngrams.start, ngrams.stop)
-            probs, gammas = smooth_order(entry.keys // vocab_size, starts, n, part_used, kept, found, config, ratios)
+                starts, kept_contexts = shorter.starts, self._kept(shorter, n - 1, contexts)
+            prefixes, part_used = entry.keys // vocab_size, used.read(ngrams.start, ngrams.stop)
+            probs, gammas = smooth_order(
+                prefixes, starts, n, part_used, kept, found, self.events, config, ratios
+            )
             if n < config.order:
                 longer.append(probs)
             table.probs.append(np.minimum(log10(probs[kept]), 0))
             if n > 1:
                 shorter_table.backoffs.append(log10(gammas[kept_contexts]))
-                keys = renumber(entry.keys[kept], kept_contexts, vocab_size)
-                keys += numbered * vocab_size
+                keys = renumber(entry.keys[kept], kept_contexts, self.words, vocab_size)
+                keys += numbered * self.num_words
                 table.keys.append(keys)
             numbered += len(gammas[kept_contexts])
             self.bar.update(len(probs))

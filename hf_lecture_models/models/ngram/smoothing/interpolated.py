@@ -35,6 +35,8 @@ Deviations:
     - D of absolute discounting and Kneser-Ney is set at each order, from all n-grams.
     - A weight of Jelinek-Mercer does not depend on c(h), and stays in [0.0001, 0.9999], so that no event is lost.
     - Pruned n-grams (K. Heafield et al. 2013) give their counts to gamma(h). The words of T(h) include them.
+    - Pruned 1-grams leave the vocabulary, and |V| is the number of the others (as lmplz); what is estimated for it
+      comes from all counts.
     - The 1-grams of Witten-Bell's back-off leave T / (N + T), N the number of words: the words of the vocabulary that
       were not seen, `<unk>` among them, share it equally; if there is none, all words do. (Witten and Bell have one
       unknown event.)
@@ -55,6 +57,7 @@ from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream, c
 from hf_lecture_models.models.ngram.smoothing.back_off import DiscountRatios, back_off, fit_all_ratios
 from hf_lecture_models.models.ngram.smoothing.jelinek_mercer import fit_weights, held_out_events
 from hf_lecture_models.models.ngram.smoothing.pitman_yor import sample
+from hf_lecture_models.models.ngram.vocabulary_ngram import kept_words, reduce_vocabulary
 
 KNESER_NEY = ("kneser_ney", "modified_kneser_ney")
 DISCOUNTING = ("absolute_discounting", *KNESER_NEY)
@@ -72,17 +75,18 @@ def smooth(
     The list of counts is emptied, order by order, which frees memory.
     """
     used, ratios = _fit_parameters(counts, config, held_out, bar)
-    tables = NGramTables(config.vocab_size, [], [], [])
-    lower, starts = uniform(config), np.ones(1, bool)
+    words = kept_words(counts[0].occurrences, config)
+    lower, starts = uniform(config, words), np.ones(1, bool)
+    tables, events = NGramTables(len(lower[words]), [], [], []), np.count_nonzero(lower)
     kept_contexts: np.ndarray | slice = slice(None)
     for n in range(1, config.order + 1):
         entry = counts.pop(0)
-        kept = kept_ngrams(entry, n, config)
+        kept = kept_ngrams(entry, n, config) if n > 1 else words
         if n > 1:
-            tables.keys.append(renumber(entry.keys[kept], kept_contexts, config.vocab_size))
+            tables.keys.append(renumber(entry.keys[kept], kept_contexts, words, config.vocab_size))
         contexts, lower, longer_starts = entry.keys // config.vocab_size, lower.take(entry.suffixes), entry.starts
         del entry
-        probs, gammas = smooth_order(contexts, starts, n, used.pop(0), kept, lower, config, ratios[n - 1])
+        probs, gammas = smooth_order(contexts, starts, n, used.pop(0), kept, lower, events, config, ratios[n - 1])
         del contexts
         tables.log10_probs.append(np.minimum(log10(probs[kept]), 0))
         if n > 1:
@@ -90,6 +94,7 @@ def smooth(
         lower, starts, kept_contexts = probs, longer_starts, kept
         if bar is not None:
             bar.update()
+    reduce_vocabulary(config, words)
     return tables
 
 
@@ -113,11 +118,12 @@ def _fit_parameters(
     return used, [None] * config.order
 
 
-def uniform(config: NGramConfig) -> np.ndarray:
-    """Return 1 / |V| for each event, (vocab,) float64: order 1 is interpolated with it."""
-    probs = np.full(config.vocab_size, 1 / num_events(config))
-    probs[config.non_events] = 0
-    return probs
+def uniform(config: NGramConfig, words: np.ndarray | slice) -> np.ndarray:
+    """Return 1 / |V| for each event among the words that stay, (vocab,) float64: order 1 is interpolated with it."""
+    is_event = np.zeros(config.vocab_size, bool)
+    is_event[words] = True
+    is_event[config.non_events] = False
+    return is_event / np.count_nonzero(is_event)
 
 
 def log10(values: np.ndarray) -> np.ndarray:
@@ -133,6 +139,7 @@ def smooth_order(
     used: np.ndarray,
     kept: np.ndarray | slice,
     lower: np.ndarray,
+    events: int,
     config: NGramConfig,
     ratios: DiscountRatios | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -144,6 +151,7 @@ def smooth_order(
         used: (n-grams,) the counts that are discounted; for Pitman-Yor, the first term of P itself.
         kept: (n-grams,) those that are not pruned.
         lower: (n-grams,) P(w | h'); may be overwritten.
+        events: |V|, how many words can follow.
     """
     totals = np.bincount(prefixes, used, minlength=len(starts))
     if config.smoothing in DISCOUNTING:
@@ -152,15 +160,16 @@ def smooth_order(
         np.subtract(used, numerators, out=numerators)
         np.maximum(numerators, 0, out=numerators)
     else:
-        numerators, totals = _first_term(used, totals, prefixes, starts, n, config, ratios)
+        numerators, totals = _first_term(used, totals, prefixes, starts, n, events, config, ratios)
     if isinstance(kept, np.ndarray):
         numerators[~kept] = 0
     if config.smoothing == "stupid_backoff":
         return np.divide(numerators, totals[prefixes], out=numerators, where=numerators > 0), np.ones(len(totals))
-    if config.smoothing == "witten_bell_backoff" and not (n == 1 and (numerators > 0).sum() == num_events(config)):
-        return back_off(numerators, totals, prefixes, lower, num_events(config), least_left=0)
     if ratios is not None:
-        return back_off(numerators, totals, prefixes, lower, num_events(config))
+        return back_off(numerators, totals, prefixes, lower, events)
+    # What the 1-grams leave is shared by all words if none is unseen.
+    if config.smoothing == "witten_bell_backoff" and (n > 1 or np.count_nonzero(numerators) < events):
+        return back_off(numerators, totals, prefixes, lower, events, least_left=0)
     return interpolate(numerators, totals, prefixes, lower)
 
 
@@ -195,6 +204,7 @@ def _first_term(
     prefixes: np.ndarray,
     starts: np.ndarray,
     n: int,
+    events: int,
     config: NGramConfig,
     ratios: DiscountRatios | None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +214,7 @@ def _first_term(
     if config.smoothing == "add_alpha":
         # Only full contexts are counted (order n-1, or beginning with `<s>`); all others give 1 / |V|.
         full = np.ones_like(starts) if n == config.order else starts & (n > 1)
-        return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * num_events(config), 0)
+        return used * full[prefixes].astype(float), np.where(full, totals + config.alpha * events, 0)
     if config.smoothing in WITTEN_BELL:
         return used.astype(float), totals + np.bincount(prefixes, used > 0, minlength=len(starts))
     if ratios is not None:
@@ -236,15 +246,23 @@ def fit_discounts(small: np.ndarray, n: int, config: NGramConfig) -> list[float]
 
 
 def kept_ngrams(entry: NGramCounts, n: int, config: NGramConfig) -> np.ndarray | slice:
-    """Return which n-grams of order n are not pruned: (n-grams,) bool, or all of them as a slice."""
+    """Return which n-grams of order n > 1 are not pruned: (n-grams,) bool, or all of them as a slice.
+
+    A pruned word is in none of them: none occurs more often than its words, and thresholds do not decrease.
+    """
     threshold = 0 if not config.prune else config.prune[min(n, len(config.prune)) - 1]
     return entry.occurrences > threshold if threshold else slice(None)
 
 
-def renumber(keys: np.ndarray, kept_contexts: np.ndarray | slice, vocab_size: int) -> np.ndarray:
-    """Return the keys of kept n-grams, with their contexts numbered among the kept ones."""
+def renumber(
+    keys: np.ndarray, kept_contexts: np.ndarray | slice, words: np.ndarray | slice, vocab_size: int
+) -> np.ndarray:
+    """Return the keys of kept n-grams, with their contexts, and their last words, numbered among the kept ones."""
     if isinstance(kept_contexts, slice):
         return keys
     prefixes = keys // vocab_size
     skipped = np.arange(len(kept_contexts)) - (np.cumsum(kept_contexts) - 1)  # contexts that are not kept, before each
-    return keys - skipped.take(prefixes) * vocab_size
+    if isinstance(words, slice):
+        return keys - skipped.take(prefixes) * vocab_size
+    numbers = np.cumsum(words) - 1
+    return (prefixes - skipped.take(prefixes)) * (numbers[-1] + 1) + numbers.take(keys - prefixes * vocab_size)
