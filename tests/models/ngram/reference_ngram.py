@@ -20,6 +20,7 @@ class ReferenceNGram:
                 for n in range(1, min(order, end + 1) + 1):
                     self.raw[row[end + 1 - n : end + 1]] += 1
         self.pruned = {g for g, c in self.raw.items() if c <= prune[min(len(g), len(prune)) - 1]}
+        self.pruned.discard((eos,))
         self.before = Counter(gram[1:] for gram in self.raw if len(gram) > 1)
         self.followers = {}
         for gram in self.raw:
@@ -93,7 +94,14 @@ class ReferenceNGram:
             grams = self.followers[context]
             total = sum(self.raw[gram] for gram in grams)
             kept = [gram for gram in grams if gram not in self.pruned]
-            seen = {gram[-1]: self.ratios[len(context)][self.raw[gram]] * self.raw[gram] for gram in kept}
+            if self.smoothing == "witten_bell_backoff":
+                total += len(grams)
+                seen = {gram[-1]: self.raw[gram] for gram in kept}
+                if len(seen) == len(self.events) and not context:
+                    left = (total - sum(seen.values())) / len(seen)
+                    seen = {word: count + left for word, count in seen.items()}
+            else:
+                seen = {gram[-1]: self.ratios[len(context)][self.raw[gram]] * self.raw[gram] for gram in kept}
             if len(seen) == len(self.events):
                 total = sum(seen.values())
             elif sum(seen.values()) > total * (1 - 3e-6):
@@ -117,7 +125,7 @@ class ReferenceNGram:
         return seen.get(word, weight * shorter)
 
     def recurse(self, word, context):
-        if self.smoothing in ("katz", "good_turing", "stupid_backoff"):
+        if self.smoothing in ("katz", "good_turing", "stupid_backoff", "witten_bell_backoff"):
             return self.recurse_back_off(word, context)
         size, n = len(self.events), len(context) + 1
         grams = self.followers.get(context, [])
@@ -132,6 +140,8 @@ class ReferenceNGram:
         shorter = 1 / size if n == 1 else self.recurse(word, context[1:])
         if total == 0:
             return shorter
+        if self.smoothing == "witten_bell":
+            total += len(grams)
         seen = {gram[-1]: 0.0 if gram in self.pruned else self.discounted(gram) / total for gram in grams}
         return seen.get(word, 0.0) + (1 - sum(seen.values())) * shorter
 

@@ -43,6 +43,14 @@ def test_fields_are_overridden_by_name(tmp_path):
     assert len(config.interpolation_weights) == 2
 
 
+def test_pruned_words_leave_the_tokenizer_too(tmp_path):
+    main([str(RECIPE), "--output_dir", str(tmp_path / "out"), "--prune", "1", "--arpa", str(tmp_path / "lm.arpa")])
+    model, tokenizer = load_model(str(tmp_path / "out"))
+    assert (model.config.prune, model.config.vocab_size) == ([1], len(tokenizer))
+    assert tokenizer.tokenize("a great ship") == ["a", "<unk>", "ship"]
+    assert load_model(str(tmp_path / "lm.arpa"))[0].config.vocab_size == len(tokenizer)
+
+
 def test_a_recipe_is_not_needed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("texts.txt").write_text("the cat saw the dog\nthe dog saw the cat\n", encoding="utf-8")
@@ -158,7 +166,9 @@ def test_out_of_core_the_model_is_the_same_in_a_folder_of_any_name(tmp_path, mon
         (["--smoothing", "good"], "smoothing must be one of maximum_likelihood, .*, not 'good'"),
         (["--tokenizer.type", "letters"], "tokenizer.type must be one of word, bpe, char, byte"),
         (["--train_texts", "[]"], "no training data"),
-        (["--prune", "1"], "prune is \\[1\\]; give at most order=3 thresholds"),
+        (["--prune", "[0, 1, 1, 1]"], "prune is .*; give at most order=3 thresholds"),
+        (["--prune", "1", "--classes", "5"], "removes words from the vocabulary, and the n-grams of classes have none"),
+        (["--prune", "1", "--tokenizer.type", "bpe"], "a BpeTokenizer needs all of its tokens; begin with 0"),
         (["--output_dir", ""], "output_dir is empty; give one"),
         (["--name", ""], "name is empty; give one"),
         (["--classes", "1000"], "classes is 1000; the texts have 33 different words"),

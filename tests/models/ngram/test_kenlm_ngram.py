@@ -50,7 +50,8 @@ def run_lmplz(folder, texts, order, arguments):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--prune", "0", "1", "2"], ["--prune", "0", "0", "1"], ["--prune", "0", "2"]]
+    "arguments",
+    [[], ["--prune", "0", "1", "2"], ["--prune", "0", "0", "1"], ["--prune", "0", "2"], ["--prune", "140", "140"]],
 )
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_equals_lmplz(tmp_path, order, arguments):
@@ -66,6 +67,8 @@ def test_equals_lmplz(tmp_path, order, arguments):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*too few, or artificial")
         model = NGramForCausalLM.fit(texts, tokenizer, order=order, prune=prune, progress=False)
+    tokenizer = model.own_tokenizer
+    assert (len(tokenizer) < 44) == bool(prune and prune[0])
     # <unk> and <s> are in both tables; <pad> is in ours alone.
     counts = [line for line in (tmp_path / "lm.arpa").read_text().splitlines() if line.startswith("ngram ")]
     assert counts == [f"ngram {n}={size - (n == 1)}" for n, size in enumerate(model.config.table_sizes, 1)]
