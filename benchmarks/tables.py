@@ -290,7 +290,10 @@ def parameters(kind: str, length: int, **fields: Any) -> int:
 
 def smoothing() -> Rows:
     """Test perplexity by order; of additive smoothing the best of four, which is not that of one."""
-    names = ("add_alpha", "jelinek_mercer", "absolute_discounting", "good_turing", "katz", "kneser_ney")
+    names = (
+        *("add_alpha", "witten_bell", "witten_bell_backoff", "jelinek_mercer"),
+        *("absolute_discounting", "good_turing", "katz", "kneser_ney"),
+    )
     found = {
         name: [one for one in record("ngram_wikitext2", "rows", [{"smoothing": name}]) if one.get("alpha") != 1]
         for name in (*names, "modified_kneser_ney")

@@ -46,7 +46,7 @@ class NGramRecipe(TextsRecipe):
     alpha: float = setting(1.0, "what add_alpha adds to every count")
     katz_k: int = setting(5, "katz discounts counts of 1 to katz_k")
     backoff_factor: float = setting(0.4, "weight of each step to a shorter context under stupid_backoff")
-    prune: list[int] | None = setting(None, "per order, leave out n-grams that occur at most so often")
+    prune: list[int] | None = setting(None, "per order, leave out n-grams (order 1: words) that occur at most so often")
     classes: int = setting(0, "number of classes of words, learnt from the texts, whose n-grams are counted; 0: words")
     class_file: str = setting("", "count n-grams of the classes in this file, in SRILM's format")
     tokenizer: dict[str, Any] = setting({"type": "word"}, f"type {tokenizer_types()}; options of its train()")

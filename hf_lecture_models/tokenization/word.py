@@ -239,8 +239,8 @@ class WordTokenizer(LectureTokenizer):
             ids: increasing, with those of all special tokens.
 
         Raises:
-            ValueError: the tokenizer has no `<unk>` for other words, was changed by hand, or has a special token that is
-                not among the ids.
+            ValueError: the tokenizer has no `<unk>` for other words, was changed by hand, or has a special token that
+                is not among the ids.
         """
         if self.unknown_words != "token" or not self.is_unmodified():
             raise ValueError("the tokenizer has no <unk> alone for unknown words, or was changed after its training")

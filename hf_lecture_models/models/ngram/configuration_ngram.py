@@ -22,7 +22,7 @@ class NGramConfig(LectureConfig):
         backoff_factor: factor of a stupid back-off score for each step to a shorter context; read when scoring, so
             that it can be changed without counting again.
         prune: per order, n-grams that occurred at most so often are not stored; the last value holds for all higher
-            orders (as `lmplz --prune`). None stores all.
+            orders (as `lmplz --prune`). Words below a first value above 0 are not in the vocabulary. None stores all.
         discounts: estimated: subtracted from the counts of each order, one number (absolute discounting, Kneser-Ney,
             Pitman-Yor) or three (modified Kneser-Ney: from counts of 1, 2, 3 and more).
         strengths: estimated: how much each order trusts the shorter contexts beside the discount (Pitman-Yor).

@@ -9,7 +9,7 @@ Slides Y:88-225 (equations 1-3, the art of smoothing). With h the n-1 words befo
 
 Most others (S. F. Chen and J. Goodman, An Empirical Study of Smoothing Techniques for Language Modeling, 1999; R.
 Kneser and H. Ney, Improved Backing-off for M-gram Language Modeling, 1995) interpolate, with u and gamma from
-`smoothing/interpolated.py`; Good-Turing and Katz back off (`smoothing/back_off.py`):
+`smoothing/interpolated.py`; Good-Turing and Katz back off (`smoothing/back_off.py`), Witten-Bell does either:
 
     P(w | h) = u(hw) + gamma(h) P(w | h'),    P(w | no context) = u(w) + gamma / |V|
 

@@ -127,7 +127,9 @@ def test_out_of_core_the_model_and_the_tokenizer_are_the_same(monkeypatch, tmp_p
 
 def test_the_old_tokenizer_is_refused(tmp_path):
     model = fit([1, 1, 1])
-    with pytest.raises(ValueError, match="tokens but the model's vocab_size is .* tokenizer that was saved with the model"):
+    with pytest.raises(
+        ValueError, match="tokens but the model's vocab_size is .* tokenizer that was saved with the model"
+    ):
         evaluate_language_model(model, TOKENIZER, TEXTS)
     with pytest.raises(ValueError, match="tokens but the model's vocab_size is"):
         model.save_arpa(tmp_path / "lm.arpa", TOKENIZER)

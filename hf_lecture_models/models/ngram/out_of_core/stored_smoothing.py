@@ -97,7 +97,7 @@ class StoredSmoothing:
         if isinstance(self.words, np.ndarray):
             Column(self.folder / "words", np.bool_).append(self.words)
         probs = uniform(config, self.words)
-        self.num_words, self.events = len(probs[self.words]), np.count_nonzero(probs)
+        self.num_words, self.events = len(probs[self.words]), int((probs > 0).sum())
         lower = Column(self.folder / "probs_0", np.float64)
         lower.append(probs)
         for n in orders:
@@ -152,9 +152,7 @@ class StoredSmoothing:
                 shorter = self.counts[n - 2].read(contexts.start, contexts.stop)
                 starts, kept_contexts = shorter.starts, self._kept(shorter, n - 1, contexts)
             prefixes, part_used = entry.keys // vocab_size, used.read(ngrams.start, ngrams.stop)
-            probs, gammas = smooth_order(
-                prefixes, starts, n, part_used, kept, found, self.events, config, ratios
-            )
+            probs, gammas = smooth_order(prefixes, starts, n, part_used, kept, found, self.events, config, ratios)
             if n < config.order:
                 longer.append(probs)
             table.probs.append(np.minimum(log10(probs[kept]), 0))

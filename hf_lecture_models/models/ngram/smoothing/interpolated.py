@@ -77,7 +77,7 @@ def smooth(
     used, ratios = _fit_parameters(counts, config, held_out, bar)
     words = kept_words(counts[0].occurrences, config)
     lower, starts = uniform(config, words), np.ones(1, bool)
-    tables, events = NGramTables(len(lower[words]), [], [], []), np.count_nonzero(lower)
+    tables, events = NGramTables(len(lower[words]), [], [], []), int((lower > 0).sum())
     kept_contexts: np.ndarray | slice = slice(None)
     for n in range(1, config.order + 1):
         entry = counts.pop(0)

@@ -97,7 +97,7 @@ def test_by_hand():
 
 
 def test_what_the_unknown_word_gets():
-    """Interpolated: one share of the uniform distribution. Backing off: what the 1-grams leave, with the unseen words."""
+    """One share of the uniform distribution, or what the 1-grams leave, with the other unseen words."""
     model, tokenizer = fit(["a b b"], 1)  # N = 4, T = 3
     assert after(model, tokenizer, "a", "<unk>") == pytest.approx(3 / 7 / 4)
     model, tokenizer = fit(["a b b"], 1, "witten_bell_backoff")
