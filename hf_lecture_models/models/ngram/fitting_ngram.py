@@ -52,10 +52,9 @@ def fit(
     Args:
         texts: any iterable of str, or the path of a file with one text per line (`.gz` too).
         tokenizer: any tokenizer of transformers with a beginning and an end of text.
-        order, smoothing, alpha, katz_k, backoff_factor: see `NGramConfig`.
+        order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`. Pruned words: use `own_tokenizer`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
-        prune: with a first threshold above 0 rare words leave the vocabulary: use the model's `own_tokenizer` then.
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
 
     Raises:
@@ -66,13 +65,27 @@ def fit(
     check_prunes_words(config, tokenizer, classes)
     found = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     model, corpus = found or (None, None)
-    if model is None:
-        known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
-        other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-        ids, lengths = corpus or read_corpus(tokenizer, texts, progress)
-        words = kept_words(np.bincount(ids, minlength=config.vocab_size), config)
-        model = fit_ids(ids, lengths, config, other, known, progress, cls)
-        model.own_tokenizer = tokenizer_of_kept(tokenizer, words)
+    if model is not None:
+        return model
+    known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
+    other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
+    return _fit_corpus(
+        corpus or read_corpus(tokenizer, texts, progress), tokenizer, config, other, known, progress, cls
+    )
+
+
+def _fit_corpus(
+    corpus: tuple[np.ndarray, np.ndarray],
+    tokenizer: Any,
+    config: NGramConfig,
+    held_out: tuple[np.ndarray, np.ndarray] | None,
+    classes: int | WordClasses | None,
+    progress: bool,
+    model_class: type[NGramForCausalLM],
+) -> NGramForCausalLM:
+    words = kept_words(np.bincount(corpus[0], minlength=config.vocab_size), config)
+    model = fit_ids(*corpus, config, held_out, classes, progress, model_class)
+    model.own_tokenizer = tokenizer_of_kept(tokenizer, words)
     return model
 
 
