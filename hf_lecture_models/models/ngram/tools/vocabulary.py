@@ -67,7 +67,7 @@ def cut(self: NGramForCausalLM, tokenizer: Any, words: Iterable[str]) -> tuple[N
 
     Raises:
         ValueError: no word of the model is among them; the tokenizer is not the model's, is not one of words, or has no
-            unknown word; or the model is of classes, hashes or several models, or has no probabilities.
+            unknown word; or the model is of classes, hashes or several models, is quantised, or has no probabilities.
     """
     names = _check(self, tokenizer)
     if tokenizer.unk_token_id is None:
@@ -198,6 +198,8 @@ def _check(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
         )
     if not config.is_distribution:
         raise ValueError("the model is of stupid back-off, which has scores and no probabilities")
+    if config.quantisation_bits is not None:
+        raise ValueError("the model is quantised, and its probabilities do not sum to one; take the one it was made of")
     check_tokenizer(model, tokenizer)
     check_size(range(len(tokenizer)), config.vocab_size)
     if not isinstance(tokenizer, WordTokenizer) or not tokenizer.is_unmodified():

@@ -9,6 +9,7 @@ import pytest
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.tools.vocabulary import read_new_words, read_vocabulary
 from tests.models.ngram.arpa_ngram import SMALL
+from tests.models.ngram.kenlm_ngram import grams_of, probing_file
 from tests.models.ngram.tools.slow_model import all_contexts, slow_model
 
 TEXTS = ["a b c", "a b c a", "b a c", "c a b c", "a b d", "d a b", "a c"]
@@ -176,7 +177,7 @@ def test_what_is_refused(call, message):
         call(model, tokenizer)
 
 
-def test_models_that_cannot_be_changed():
+def test_models_that_cannot_be_changed(tmp_path):
     tokenizer = WordTokenizer.train(TEXTS)
     fit = NGramForCausalLM.fit
     one = fit(TEXTS, tokenizer, 2, "add_alpha")
@@ -184,7 +185,10 @@ def test_models_that_cannot_be_changed():
         "is of classes": fit(TEXTS, tokenizer, 2, "add_alpha", classes=2),
         "interpolation": NGramForCausalLM.interpolate([one, fit(TEXTS, tokenizer, 1, "add_alpha")], tokenizer, TEXTS),
         "stupid back-off": fit(TEXTS, tokenizer, 2, "stupid_backoff"),
+        "is quantised": one.quantise(8),
     }
+    (tmp_path / "lm.bin").write_bytes(probing_file(grams_of()))
+    models["hashes of its n-grams"] = NGramForCausalLM.from_kenlm(tmp_path / "lm.bin")[0]
     for message, model in models.items():
         for call in (lambda m: m.cut(tokenizer, ["a"]), lambda m: m.extend(tokenizer, {"x": "a"})):
             with pytest.raises(ValueError, match=message):
