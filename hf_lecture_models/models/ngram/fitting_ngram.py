@@ -69,12 +69,10 @@ def fit(
         return model
     known = classes_of_tokens(classes, tokenizer, config) if isinstance(classes, str | os.PathLike) else classes
     other = None if held_out is None else read_corpus(tokenizer, held_out, progress, "encoding held-out texts")
-    return _fit_corpus(
-        corpus or read_corpus(tokenizer, texts, progress), tokenizer, config, other, known, progress, cls
-    )
+    return _fit_words(corpus or read_corpus(tokenizer, texts, progress), tokenizer, config, other, known, progress, cls)
 
 
-def _fit_corpus(
+def _fit_words(
     corpus: tuple[np.ndarray, np.ndarray],
     tokenizer: Any,
     config: NGramConfig,
