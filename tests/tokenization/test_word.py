@@ -262,3 +262,20 @@ def test_an_unknown_piece_is_named_without_an_unknown_token():
         tokenizer("b.")
     with pytest.raises(UnknownWordError, match="b"):
         encode_corpus(tokenizer, ["b."], progress=False)
+
+
+def test_a_tokenizer_of_some_of_the_words_keeps_options_and_order():
+    texts = ["A cat, a dog.", "a cow"]
+    tokenizer = WordTokenizer.train(
+        texts, lower_case=True, split_punctuation=True, unk_token="[?]", padding_side="left", progress=False
+    )
+    kept = [tokenizer.convert_tokens_to_ids(word) for word in ("[?]", "a", "dog", "<s>", "</s>", "<pad>")]
+    smaller = tokenizer.restrict(kept)
+    assert smaller.convert_ids_to_tokens(range(len(smaller))) == ["[?]", "a", "dog", "<s>", "</s>", "<pad>"]
+    assert smaller.tokenize("A DOG, a cow") == ["a", "dog", "[?]", "a", "[?]"]
+    assert (smaller.padding_side, smaller.unk_token) == ("left", "[?]")
+    assert len(tokenizer) == len(kept) + 4  # it stays as it is: cat, cow and two marks
+    with pytest.raises(ValueError, match="further special tokens"):
+        tokenizer.restrict(kept[:-1])
+    with pytest.raises(ValueError, match="no <unk> alone"):
+        WordTokenizer.train(texts, unknown_words="spelled", progress=False).restrict(range(5))
