@@ -43,8 +43,8 @@ def count_texts(texts: Texts, order: int = 3, tokenizer: Any = None, progress: b
         raise ValueError("the corpus is empty: there is no text to count; check the path or the iterable")
     if found := {BEGIN, END}.intersection(words):
         raise ValueError(
-            f"{min(found)} is inside a text, where it is a mark of a text's bounds and not a word; give each text a line "
-            "of its own, or take the mark out"
+            f"{min(found)} is inside a text, where it is a mark of a text's bounds and not a word; give each text a "
+            "line of its own, or take the mark out"
         )
     words = [*words, BEGIN, END]
     ascending = sorted(range(len(words)), key=words.__getitem__)

@@ -14,9 +14,9 @@ Google Books has files of one order each, in which n-grams that occur less than 
     2012    NGRAM <tab> YEAR <tab> MATCHES <tab> VOLUMES            one line for each year
     2020    NGRAM <tab> YEAR,MATCHES,VOLUMES <tab> ...              one line for each n-gram
 
-`_START_` and `_END_` are its marks. The same text is counted again with parts of speech in the place of words or behind
-them (Y. Lin et al., Syntactic Annotations for the Google Books Ngram Corpus, 2012): n-grams with `_NOUN_`, `run_VERB` or
-`_ROOT_` are left out here. The files of 2009 have no marks, and are refused.
+`_START_` and `_END_` are its marks. The same text is counted again with parts of speech in the place of words or
+behind them (Y. Lin et al., Syntactic Annotations for the Google Books Ngram Corpus, 2012): n-grams with `_NOUN_`,
+`run_VERB` or `_ROOT_` are left out here. The files of 2009 have no marks, and are refused.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def folder_files(folder: Path, order: int | None) -> Iterator[Path]:
     words = _packed_or_not(root / "1gms" / "vocab")
     if words is None:
         raise FileNotFoundError(
-            f"{folder} has no 1gms/vocab.gz: a folder of counts is one of Google's Web 1T 5-gram form, with 1gms, 2gms, ...; "
+            f"{folder} has no 1gms/vocab.gz: a folder of counts has the form of Google's Web 1T (1gms, 2gms, ...); "
             "name count files one by one"
         )
     yield words

@@ -7,6 +7,7 @@ and may lack a prefix. Here every n-gram is a row of word numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,8 @@ LARGEST_COUNT = 2**53
 class NGramWordCounts:
     """How often n-grams of words occur; two of them are added by `+`.
 
-    >>> counts = from_rows(["b", "a"], [np.array([[0], [1], [0]]), np.array([[0, 1]])], [np.array([1, 5, 2]), np.array([1])])
+    >>> rows = [np.array([[0], [1], [0]]), np.array([[0, 1]])]
+    >>> counts = from_rows(["b", "a"], rows, [np.array([1, 5, 2]), np.array([1])])
     >>> counts.words, counts.sizes, counts.count("b"), counts.count("b a"), counts.count("a b")
     (['a', 'b'], [2, 1], 3, 1, 0)
     >>> (counts + counts).count("b a")
@@ -52,18 +54,24 @@ class NGramWordCounts:
     def count(self, ngram: str) -> int:
         """Return how often one n-gram occurs, given as words between spaces; 0 for one that is not there."""
         words = ngram.split(" ")
-        if not 0 < len(words) <= self.order:
+        if len(words) > self.order:
             return 0
-        rows = self.ngrams[len(words) - 1]
-        first, end = 0, len(rows)
+        rows, first = self.ngrams[len(words) - 1], 0
         for place, word in enumerate(words):
-            number = int(np.searchsorted(self.words, word))  # type: ignore[call-overload]
-            column = rows[first:end, place]
-            end = first + int(np.searchsorted(column, number, side="right"))
-            first += int(np.searchsorted(column, number))
-            if number == len(self.words) or self.words[number] != word or first == end:
+            found = np.flatnonzero(rows[:, place] == self.number(word))
+            if not len(found):
                 return 0
+            rows, first = rows[found[0] : found[-1] + 1], first + int(found[0])
         return int(self.occurrences[len(words) - 1][first])
+
+    def number(self, word: str) -> int:
+        """Return the number of a word; -1 where it is not among the words."""
+        number = bisect_left(self.words, word)
+        return number if self.words[number : number + 1] == [word] else -1
+
+    def spell(self, n: int, row: int) -> str:
+        """Return an n-gram as text, given its order and its row."""
+        return " ".join(self.words[number] for number in self.ngrams[n - 1][row])
 
     def up_to(self, order: int) -> NGramWordCounts:
         """Return the counts of orders 1 to `order`, over the same words."""
@@ -77,13 +85,11 @@ class NGramWordCounts:
         """
         if self.order != other.order:
             raise ValueError(
-                f"counts of order {self.order} and of order {other.order} cannot be added: n-grams of the higher orders "
-                "would be counted in one of the corpora only; count both up to the same order"
+                f"counts of order {self.order} and of order {other.order} cannot be added: n-grams of the higher "
+                "orders would be counted in one of the corpora only; count both up to the same order"
             )
         numbers = {word: number for number, word in enumerate(self.words)}
-        own = len(numbers)
         theirs = np.array([numbers.setdefault(word, len(numbers)) for word in other.words], np.int32)
-        assert own == len(self.words)
         rows = [np.concatenate([a, theirs[b]]) for a, b in zip(self.ngrams, other.ngrams, strict=True)]
         pairs = zip(self.occurrences, other.occurrences, strict=True)
         return from_rows(list(numbers), rows, [np.concatenate(pair) for pair in pairs])
