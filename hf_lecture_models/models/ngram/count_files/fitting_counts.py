@@ -25,6 +25,7 @@ from hf_lecture_models.models.ngram.count_files.word_counts import NGramWordCoun
 from hf_lecture_models.models.ngram.counting_ngram import NGramCounts, Stream, sort_keys
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END
 from hf_lecture_models.models.ngram.smoothing.interpolated import DISCOUNTING, smooth
+from hf_lecture_models.tokenization.bounds import TextBounds
 from hf_lecture_models.tokenization.corpus import encode_corpus
 
 NEED_LOW_COUNTS = (*DISCOUNTING, "pitman_yor", "good_turing", "katz")
@@ -98,6 +99,8 @@ def token_ids(words: list[str], tokenizer: Any, config: NGramConfig) -> np.ndarr
     """
     is_mark = np.array([word in (BEGIN, END) for word in words])
     others = [word for word in words if word not in (BEGIN, END)]
+    if special := TextBounds(tokenizer).own.intersection(others):
+        raise ValueError(f"the word {min(special)!r} of the counts is a special token of the tokenizer; leave it out")
     ids = np.array([config.bos_token_id if word == BEGIN else config.eos_token_id for word in words], np.int64)
     if getattr(tokenizer, "has_one_token_per_word", bool)():
         corpus = encode_corpus(tokenizer, others, progress=False)
@@ -113,9 +116,6 @@ def token_ids(words: list[str], tokenizer: Any, config: NGramConfig) -> np.ndarr
                 "count_texts(texts, order, tokenizer)"
             )
         ids[~is_mark] = [vocabulary[word] for word in others]
-    special = np.isin(ids, [*{config.bos_token_id, config.eos_token_id, config.pad_token_id} - {None}]) & ~is_mark
-    if special.any():
-        raise ValueError(f"the word {words[int(special.argmax())]!r} of the counts is a special token of the tokenizer")
     return ids
 
 
