@@ -1075,6 +1075,8 @@ def count(
         raise typer.BadParameter("give --output COUNTS, --model OUT or both")
     if model is None and (smoothing is not None or held_out is not None):
         raise typer.BadParameter("--smoothing and --held-out need --model")
+    if (smoothing == "jelinek_mercer") != (held_out is not None):
+        raise typer.BadParameter("--smoothing jelinek_mercer needs --held-out, and no other does")
     if counts and "-" in files:
         raise typer.BadParameter("standard input is a text: name count files")
     _run("count", "cli.count", locals())

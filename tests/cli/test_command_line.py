@@ -204,6 +204,7 @@ VERBS = [
     ["exercise"],
     ["exercise", "lstm_cell", "MY.py"],
     ["convert", "FROM", "TO"],
+    ["count", "--output", "NEW"],
     ["claim"],
     ["claim", "NAME"],
     ["demo"],

@@ -63,8 +63,8 @@ def fit(
     Raises:
         ValueError, OSError, ImportError: an argument is wrong, a file cannot be read, or an engine is not installed.
     """
-    options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
-    options |= {"order": order, "smoothing": smoothing}
+    options: dict[str, Any] = {"order": order, "smoothing": smoothing, "prune": prune and list(prune)}
+    options |= {"alpha": alpha, "katz_k": katz_k, "backoff_factor": backoff_factor}
     if counts is not None:
         others = {"texts": texts, "classes": classes, "memory": memory}
         return _fit_counts(cls, counts, tokenizer, held_out, progress, others, options)

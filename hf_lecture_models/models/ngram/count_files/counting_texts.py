@@ -50,12 +50,13 @@ def count_texts(texts: Texts, order: int = 3, tokenizer: Any = None, progress: b
     ascending = sorted(range(len(words)), key=words.__getitem__)
     rank: np.ndarray = np.empty(len(words), np.int32)
     rank[ascending] = np.arange(len(words), dtype=np.int32)
-    marks = {"bos_token_id": int(rank[-2]), "eos_token_id": int(rank[-1])}
+    begin, end = rank[-2:].tolist()
+    marks: dict[str, Any] = {"bos_token_id": begin, "eos_token_id": end}
     config = NGramConfig(vocab_size=len(words), order=order, **marks)
     stream = make_stream(rank[ids], lengths, config, np.int32)
     with ProgressBar(total=order, desc="counting", shown=progress) as bar:
         counts = count_ngrams(stream, config, bar)
-    return _with_words([words[number] for number in ascending], counts, len(lengths), int(rank[-2]))
+    return _with_words([words[number] for number in ascending], counts, len(lengths), begin)
 
 
 def _with_words(words: list[str], counts: list[NGramCounts], texts: int, begin: int) -> NGramWordCounts:

@@ -73,11 +73,12 @@ def _parts(counts: NGramWordCounts) -> Iterator[list[slice]]:
 
 def _lines(counts: NGramWordCounts, parts: list[slice], spellings: np.ndarray) -> list[bytes]:
     """Return the lines of some rows of each order, sorted."""
-    lines, padded = [], []
+    lines: list[bytes] = []
+    padded = []
     for n, part in enumerate(parts, 1):
         rows = counts.ngrams[n - 1][part]
         texts = map(b" ".join, zip(*(spellings[column] for column in rows.T), strict=True))
         lines += map(b"%b\t%d\n".__mod__, zip(texts, counts.occurrences[n - 1][part].tolist(), strict=True))
         padded.append(np.pad(rows + 1, ((0, 0), (0, counts.order - n))))  # 0 sorts before all words
     columns = packed(np.concatenate(padded), len(counts.words) + 1)
-    return np.array(lines, object)[np.lexsort(columns[::-1])].tolist()
+    return list(map(lines.__getitem__, np.lexsort(columns[::-1]).tolist()))
