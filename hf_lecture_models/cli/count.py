@@ -49,12 +49,12 @@ def run(
     """
     smoothing = smoothing or DEFAULT_SMOOTHING
     _check(output, model, smoothing)
-    found = _count(files, order, counts)
-    if output is not None:
-        write_counts(found, output, progress=True)
-    written = []
+    found, written, fitted = _count(files, order, counts), [0], None
     if model is not None:
         fitted = NGramForCausalLM.fit(counts=found, order=found.order, smoothing=smoothing, held_out=held_out)
+    if output is not None:
+        write_counts(found, output, progress=True)
+    if fitted is not None and model is not None:
         written = save_ngrams(fitted, fitted.own_tokenizer, model)
     texts = found.count("<s>")
     if json:
