@@ -260,6 +260,34 @@ CorpusFiles = Annotated[
         callback=_refuse_unreadable_files,
     ),
 ]
+CountedFiles = Annotated[
+    list[str],
+    Argument(
+        help="Texts, one per line; count files NAME.counts (all may be packed); folders of Google's Web 1T; none, "
+        "or -, is standard input.",
+        metavar="FILE",
+        callback=_refuse_unreadable_files,
+    ),
+]
+CountFile = Annotated[
+    Path | None,
+    Option("--output", "-o", help="The count file to write, as SRILM does; packed if it ends in .gz, .bz2, .xz, .zst."),
+]
+CountedOrder = Annotated[
+    int | None, Option(min=1, max=64, help="Words in the longest n-grams; 3 for texts, those of the count files.")
+]
+ModelOfCounts = Annotated[
+    Path | None, Option(help="Estimate a model from the counts too: a new folder, or an ARPA file.", metavar="OUT")
+]
+HeldOutTexts = Annotated[
+    Path | None,
+    Option(
+        "--held-out",
+        "--held_out",
+        help="With --smoothing jelinek_mercer: texts to set its weights by.",
+        callback=_refuse_unreadable_file,
+    ),
+]
 Keep = Annotated[float | None, Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")]
 MaxPerplexity = Annotated[
     float | None, Option(min=0, help="Keep texts of at most this perplexity; each is printed when scored.")
@@ -1084,38 +1112,13 @@ def extend(
 
 @app.command(short_help="Counts of n-grams, from texts and count files of SRILM and Google; models from them.")
 def count(
-    files: Annotated[
-        list[str],
-        Argument(
-            help="Texts, one per line; count files NAME.counts (all may be packed); folders of Google's Web 1T; "
-            "none, or -, is standard input.",
-            metavar="FILE",
-            callback=_refuse_unreadable_files,
-        ),
-    ] = _NONE,
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output", "-o", help="The count file to write, as SRILM does; packed if it ends in .gz, .bz2, .xz, .zst."
-        ),
-    ] = None,
-    order: Annotated[
-        int | None, Option(min=1, max=64, help="Words in the longest n-grams; 3 for texts, those of the count files.")
-    ] = None,
+    files: CountedFiles = _NONE,
+    output: CountFile = None,
+    order: CountedOrder = None,
     counts: Annotated[bool, Option("--counts", help="All files are count files, whatever their names.")] = False,
-    model: Annotated[
-        Path | None, Option(help="Estimate a model from the counts too: a new folder, or an ARPA file.", metavar="OUT")
-    ] = None,
+    model: ModelOfCounts = None,
     smoothing: Annotated[str | None, Option(help="That of the model, by default modified_kneser_ney.")] = None,
-    held_out: Annotated[
-        Path | None,
-        Option(
-            "--held-out",
-            "--held_out",
-            help="With --smoothing jelinek_mercer: texts to set its weights by.",
-            callback=_refuse_unreadable_file,
-        ),
-    ] = None,
+    held_out: HeldOutTexts = None,
     json: Annotated[bool, Option("--json", help="Print what was counted as one JSON object.")] = False,
 ) -> None:
     """Count the n-grams of all files together, and write a count file in SRILM's form, a model, or both.

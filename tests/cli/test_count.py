@@ -49,12 +49,11 @@ def test_count_files_are_added(run, files):
     assert run("count", parts[0], files / "second.txt.gz", "-o", files / "both.counts")[0] == 0
     assert (files / "both.counts").read_text().splitlines() == expected(3)
     (files / "sum.counts").rename(files / "sum.3grams")
-    status, out, _ = run("count", "--counts", files / "sum.3grams", "--order", 2, "-o", files / "two", "--json")
+    _, out, _ = run("count", "--counts", files / "sum.3grams", "--order", 2, "-o", files / "two", "--json")
     assert json.loads(out) == {"output": str(files / "two"), "texts": 4, "ngrams": [9, 13]}
     assert (files / "two").read_text().splitlines() == expected(2)
-    status, _, err = run("count", files / "sum.3grams", "-o", files / "x.counts")
-    assert status == 1  # some lines begin with <s>
-    assert "is read as a text, but its lines end in counts; give --counts" in err
+    with pytest.warns(UserWarning, match="is read as a text, but its lines end in counts; give --counts"):
+        assert run("count", files / "sum.3grams", "-o", files / "x.counts")[0] == 1  # some lines begin with <s>
 
 
 @pytest.mark.parametrize("target", ["lm.arpa", "folder"])
