@@ -33,7 +33,7 @@ def count_texts(texts: Texts, order: int = 3, tokenizer: Any = None, progress: b
         tokenizer: its tokens are counted as words; None: the words between white space, as they are spelled.
 
     Raises:
-        ValueError: there is no text, or `<s>` or `</s>` is inside one.
+        ValueError: the corpus is empty, or `<s>` or `</s>` is inside one.
         OSError: the file cannot be read.
     """
     if order < 1:

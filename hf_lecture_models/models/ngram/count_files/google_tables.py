@@ -15,7 +15,7 @@ Google Books has files of one order each, in which n-grams that occur less than 
     2020    NGRAM <tab> YEAR,MATCHES,VOLUMES <tab> ...              one line for each n-gram
 
 `_START_` and `_END_` are its marks. The same text is counted again with parts of speech in the place of words or
-behind them (Y. Lin et al., Syntactic Annotations for the Google Books Ngram Corpus, 2012): n-grams with `_NOUN_`,
+after them (Y. Lin et al., Syntactic Annotations for the Google Books Ngram Corpus, 2012): n-grams with `_NOUN_`,
 `run_VERB` or `_ROOT_` are left out here. The files of 2009 have no marks, and are refused.
 """
 
@@ -85,7 +85,7 @@ def folder_files(folder: Path, order: int | None) -> Iterator[Path]:
     """Yield the files of a Web 1T folder, of orders up to `order` (None: all).
 
     Raises:
-        FileNotFoundError: the folder is none of Web 1T, or a file of its index is missing.
+        FileNotFoundError: the folder does not have the form of Web 1T, or a file of its index is missing.
     """
     root = folder / "data" if (folder / "data" / "1gms").is_dir() else folder
     words = _packed_or_not(root / "1gms" / "vocab")

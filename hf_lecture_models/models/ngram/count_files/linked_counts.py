@@ -69,7 +69,7 @@ def link_counts(counts: NGramWordCounts) -> LinkedCounts:
 
 
 def _find(table: torch.Tensor, prefixes: np.ndarray, words: np.ndarray, vocab_size: int) -> np.ndarray:
-    """Return the places of n-grams, given as place of the prefix (-1 where there is none) and last word."""
+    """Return the places of n-grams, given as place of the prefix (-1 where it is missing) and last word."""
     return find(table, torch.from_numpy(np.where(prefixes < 0, -1, prefixes * vocab_size + words))).numpy()
 
 

@@ -5,7 +5,7 @@ SRILM (`ngram-count -write`): one n-gram on each line, its words, and last its c
 may be in one file, in any order of the lines; n-grams that occur again are added. Blank lines are skipped.
 
 Deviations:
-    - A line that is no n-gram with a count is an error. SRILM takes the lines before it, and no others.
+    - A line that is not an n-gram with a count is an error. SRILM takes the lines before it, and no others.
     - A line that begins with `##` is an n-gram. SRILM takes it for a comment.
     - A count must be a whole number; SRILM reads 3.5 as 3.
 """
@@ -58,7 +58,7 @@ def read_counts(paths: _Path | Iterable[_Path], order: int | None = None, progre
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: a line is no n-gram with its count, or the file is of a kind that is not read; both are named.
+        ValueError: a line is not an n-gram with its count, or the file is of a kind that is not read; both are named.
     """
     if order is not None and order < 1:
         raise ValueError(f"order is {order}; n-grams have at least 1 word")
