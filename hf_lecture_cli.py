@@ -135,7 +135,7 @@ def _refuse_unreadable_files(context: typer.Context, files: list[str]) -> list[s
 def _problem_of(file: str, verb: str | None) -> str | None:
     if Path(file).is_dir():
         # It may hold images, or a data set.
-        return None if verb in ("predict", "filter") else f"{file} is a folder: name text files"
+        return None if verb in ("predict", "filter", "count") else f"{file} is a folder: name text files"
     if not Path(file).exists():
         advice = "a prompt itself goes after --prompt, or" if verb == "generate" else "text itself goes"
         return f"there is no file {file}; {advice} to standard input"
@@ -258,6 +258,34 @@ CorpusFiles = Annotated[
         "standard input.",
         metavar="FILE",
         callback=_refuse_unreadable_files,
+    ),
+]
+CountedFiles = Annotated[
+    list[str],
+    Argument(
+        help="Texts, one per line; count files NAME.counts (all may be packed); folders of Google's Web 1T; none, "
+        "or -, is standard input.",
+        metavar="FILE",
+        callback=_refuse_unreadable_files,
+    ),
+]
+CountFile = Annotated[
+    Path | None,
+    Option("--output", "-o", help="The count file to write, as SRILM does; packed if it ends in .gz, .bz2, .xz, .zst."),
+]
+CountedOrder = Annotated[
+    int | None, Option(min=1, max=64, help="Words in the longest n-grams; 3 for texts, those of the count files.")
+]
+ModelOfCounts = Annotated[
+    Path | None, Option(help="Estimate a model from the counts too: a new folder, or an ARPA file.", metavar="OUT")
+]
+HeldOutTexts = Annotated[
+    Path | None,
+    Option(
+        "--held-out",
+        "--held_out",
+        help="With --smoothing jelinek_mercer: texts to set its weights by.",
+        callback=_refuse_unreadable_file,
     ),
 ]
 Keep = Annotated[float | None, Option(help="Keep this fraction of the texts, such as 0.3: those of lowest perplexity.")]
@@ -1080,6 +1108,32 @@ def extend(
 ) -> None:
     """Write an n-gram model that knows further words; a word without a probability gets the least one of a word."""
     _run("extend", "cli.extend", locals())
+
+
+@app.command(short_help="Counts of n-grams, from texts and count files of SRILM and Google; models from them.")
+def count(
+    files: CountedFiles = _NONE,
+    output: CountFile = None,
+    order: CountedOrder = None,
+    counts: Annotated[bool, Option("--counts", help="All files are count files, whatever their names.")] = False,
+    model: ModelOfCounts = None,
+    smoothing: Annotated[str | None, Option(help="That of the model, by default modified_kneser_ney.")] = None,
+    held_out: HeldOutTexts = None,
+    json: Annotated[bool, Option("--json", help="Print what was counted as one JSON object.")] = False,
+) -> None:
+    """Count the n-grams of all files together, and write a count file in SRILM's form, a model, or both.
+
+    Each line is a text of its own, between <s> and </s>. Counts of several corpora are added.
+    """
+    if output is None and model is None:
+        raise typer.BadParameter("give --output COUNTS, --model OUT or both")
+    if model is None and (smoothing is not None or held_out is not None):
+        raise typer.BadParameter("--smoothing and --held-out need --model")
+    if (smoothing == "jelinek_mercer") != (held_out is not None):
+        raise typer.BadParameter("--smoothing jelinek_mercer needs --held-out, and no other does")
+    if counts and "-" in files:
+        raise typer.BadParameter("standard input is a text: name count files")
+    _run("count", "cli.count", locals())
 
 
 @app.command(short_help="Serve a web page with a tab for all that the models do.")

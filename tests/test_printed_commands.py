@@ -375,6 +375,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "CORPUS.txt": corpus,
         "sentences.txt": corpus,
         "texts.txt": corpus,
+        **{f"{name}.counts": "<s>\t1\n<s> ann\t1\nann\t1\nann </s>\t1\n</s>\t1\n" for name in ("one", "two")},
         "groups.txt": "ann saw the cat\nann the saw cat\n\nbob fed the dog\n",
         "pairs.txt": "ann saw the cat\nann the saw cat\n",
         "words.txt": "ann\nsaw\nthe\ncat\nwhose\n",

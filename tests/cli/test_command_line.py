@@ -206,6 +206,7 @@ VERBS = [
     ["convert", "FROM", "TO"],
     ["cut", "MODEL", "VOCABULARY", "OUT"],
     ["extend", "MODEL", "WORDS", "OUT"],
+    ["count", "--output", "NEW"],
     ["claim"],
     ["claim", "NAME"],
     ["demo"],

@@ -35,6 +35,8 @@ WRITERS = {
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
     "cut": Writer("hf-lecture cut trigram text.txt OUT/new.arpa"),
     "extend": Writer("hf-lecture extend lm.arpa zebra:cat OUT/new"),
+    "count": Writer("hf-lecture count text.txt --output OUT/new.counts"),
+    "count to a model": Writer("hf-lecture count text.txt --model OUT/new --smoothing add_alpha"),
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
     "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),

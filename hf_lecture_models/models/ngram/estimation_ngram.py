@@ -64,7 +64,7 @@ def estimate(
     check_smoothing(config, held_out)
     stream = make_stream(ids, lengths, config, np.int32)
     check_longest(int(stream.places.max()) + 1, config.order)
-    other = _held_out_stream(held_out, config) if held_out and config.smoothing == "jelinek_mercer" else None
+    other = held_out_stream(held_out, config) if held_out and config.smoothing == "jelinek_mercer" else None
     with ProgressBar(total=2 * config.order, desc="counting, smoothing", shown=progress) as bar:
         counts = count_ngrams(stream, config, bar)
         del stream
@@ -81,7 +81,8 @@ def check_smoothing(config: NGramConfig, held_out: Any) -> None:
         )
 
 
-def _held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
+def held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
+    """Return the ids and lengths of held-out texts as a stream; a ValueError if there is no text."""
     if not len(held_out[1]):
         raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
     return make_stream(*held_out, config)

@@ -13,6 +13,7 @@ from hf_lecture_models.layers.ngram_tables import WordClasses
 from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.classes.class_files import classes_of_tokens, config_of_classes, find_classes
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
+from hf_lecture_models.models.ngram.count_files.fitting_counts import Counts, estimate_from_counts, load_counts
 from hf_lecture_models.models.ngram.counting_ngram import Stream, check_longest, make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import (
     Path,
@@ -20,6 +21,7 @@ from hf_lecture_models.models.ngram.estimation_ngram import (
     check_smoothing,
     config_for,
     estimate,
+    held_out_stream,
     read_corpus,
 )
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
@@ -29,8 +31,8 @@ from hf_lecture_models.models.ngram.vocabulary_ngram import check_prunes_words, 
 
 def fit(
     cls: type[NGramForCausalLM],
-    texts: Texts,
-    tokenizer: Any,
+    texts: Texts | None = None,
+    tokenizer: Any = None,
     order: int = 5,
     smoothing: str = "modified_kneser_ney",
     alpha: float = 1.0,
@@ -41,8 +43,9 @@ def fit(
     classes: int | Path | None = None,
     progress: bool = True,
     memory: MemoryLimit | str | int | None = None,
+    counts: Counts | None = None,
 ) -> NGramForCausalLM:
-    """Estimate an n-gram model.
+    """Estimate an n-gram model, from texts or from the counts of their n-grams.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> texts = ["the cat sat", "the cat ran"]
@@ -51,17 +54,38 @@ def fit(
 
     Args:
         texts: any iterable of str, or the path of a file with one text per line (`.gz` too).
-        tokenizer: any tokenizer of transformers with a beginning and an end of text.
+        tokenizer: any tokenizer of transformers with a beginning and an end of text; None: that of the counts' words.
         order, smoothing, alpha, prune, katz_k, backoff_factor: see `NGramConfig`. Pruned words: use `own_tokenizer`.
         held_out: texts for Jelinek-Mercer, whose weights make them most probable; given as `texts` is.
         classes: for n-grams of word classes: how many to find, or a file of them (`classes/class_files.py`).
         memory: a limit, such as "2GB"; a larger estimation runs out of core, on disk (`out_of_core/estimation.py`).
+        counts: in place of texts, their counts or the paths of count files (`count_files/fitting_counts.py`).
 
     Raises:
         ValueError, OSError, ImportError: an argument is wrong, a file cannot be read, or an engine is not installed.
     """
-    options = {"alpha": alpha, "prune": prune and list(prune), "katz_k": katz_k, "backoff_factor": backoff_factor}
-    check_smoothing(config := config_for(tokenizer, order=order, smoothing=smoothing, **options), held_out)
+    options: dict[str, Any] = {"order": order, "smoothing": smoothing, "prune": prune and list(prune)}
+    options |= {"alpha": alpha, "katz_k": katz_k, "backoff_factor": backoff_factor}
+    if counts is not None:
+        others = {"texts": texts, "classes": classes, "memory": memory}
+        return _fit_counts(cls, counts, tokenizer, held_out, progress, others, options)
+    return _fit_texts(cls, texts, tokenizer, held_out, classes, progress, memory, options)
+
+
+def _fit_texts(
+    cls: type[NGramForCausalLM],
+    texts: Texts | None,
+    tokenizer: Any,
+    held_out: Texts | None,
+    classes: int | Path | None,
+    progress: bool,
+    memory: MemoryLimit | str | int | None,
+    options: dict[str, Any],
+) -> NGramForCausalLM:
+    if texts is None or tokenizer is None:
+        missing = "texts" if texts is None else "tokenizer"
+        raise ValueError(f"`{missing}` is missing; give texts and a tokenizer, or counts")
+    check_smoothing(config := config_for(tokenizer, **options), held_out)
     check_prunes_words(config, tokenizer, classes)
     found = None if memory is None else fit_within(memory, cls, texts, tokenizer, config, classes, progress)
     model, corpus = found or (None, None)
@@ -83,6 +107,27 @@ def _fit_words(
 ) -> NGramForCausalLM:
     words = kept_words(np.bincount(corpus[0], minlength=config.vocab_size), config)
     model = fit_ids(*corpus, config, held_out, classes, progress, model_class)
+    model.own_tokenizer = tokenizer_of_kept(tokenizer, words)
+    return model
+
+
+def _fit_counts(
+    cls: type[NGramForCausalLM],
+    counts: Counts,
+    tokenizer: Any,
+    held_out: Texts | None,
+    progress: bool,
+    others: dict[str, Any],
+    options: dict[str, Any],
+) -> NGramForCausalLM:
+    counted, tokenizer = load_counts(counts, tokenizer, options["order"], progress, others)
+    check_smoothing(config := config_for(tokenizer, **options), held_out)
+    stream = None
+    if held_out is not None and config.smoothing == "jelinek_mercer":
+        stream = held_out_stream(read_corpus(tokenizer, held_out, progress, "encoding held-out texts"), config)
+    check_prunes_words(config, tokenizer, None)
+    tables, words = estimate_from_counts(counted, tokenizer, config, stream, progress)
+    model = cls.from_tables(tables, config)
     model.own_tokenizer = tokenizer_of_kept(tokenizer, words)
     return model
 
