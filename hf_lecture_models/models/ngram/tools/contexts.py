@@ -82,15 +82,21 @@ class Contexts:
 
     def log10(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Return log10 P of each word after its context, (queries,) float64; contexts and words are (queries,)."""
-        total, contexts, missing = np.zeros(len(words)), contexts.copy(), np.arange(len(words))
+        return self.search(contexts, words)[0]
+
+    def search(self, contexts: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `log10` returns, and the number of the n-gram that gives it: the longest stored one."""
+        total, entries, missing = np.zeros(len(words)), np.zeros(len(words), np.int64), np.arange(len(words))
+        contexts = contexts.copy()
         while missing.size:
             found = self.children(contexts[missing], words[missing])
             stored = found >= 0
             total[missing[stored]] += self.probs[found[stored]]
+            entries[missing[stored]] = found[stored]
             missing = missing[~stored]
             total[missing] += self.backoffs[contexts[missing]]
             contexts[missing] = self.suffixes[contexts[missing]]
-        return total
+        return total, entries
 
     def lower(self, n: int) -> np.ndarray:
         """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
