@@ -18,9 +18,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
-from hf_lecture_models.models.ngram.tools.contexts import Contexts, with_back_off_weights
+from hf_lecture_models.models.ngram.tools.contexts import Contexts, parts, with_back_off_weights
 
-_ROUNDING = 1e-5
+_TOO_MUCH, _ROUNDING = 1e-3, 1e-5
 """Probabilities of float32, or of ARPA files with six digits, add up to one within this."""
 
 
@@ -40,24 +40,31 @@ def mix_tables(models: Sequence[NGramTables], weights: Sequence[float], bar: tqd
     probs, left = [np.zeros(size) for size in sizes], [np.zeros(size) for size in sizes[:-1]]
     for tables, own, weight in zip(models, places, weights, strict=True):
         _add(tables, own, weight, keys, probs, left, bar)
+        own.clear()
     for n, found in enumerate(keys, 2):
-        size = sizes[n - 2]
-        rest = 1 - np.bincount(found // sizes[0], probs[n - 1], minlength=size)
-        if (rest < -_TOO_MUCH).any():
-            raise ValueError(
-                f"the probabilities after a context of {n - 1} words add up to {1 - rest.min():.4g}: the distributions "
-                "of a model do not sum to one, as those of quantised files, and no weights mend this; mix the models "
-                "at each word instead, or take the files that they were made from"
-            )
-        # Where all is right, `left` has the smaller error: 1 - a sum of float32 has 1e-7.
-        left[n - 2] = np.where(np.abs(rest - left[n - 2]) < _ROUNDING, left[n - 2], rest)
-    with np.errstate(divide="ignore"):
-        logs = [np.minimum(np.log10(values), 0).astype(np.float32) for values in probs]
+        left[n - 2] = _checked(left[n - 2], 1 - np.bincount(found // sizes[0], probs[n - 1], minlength=sizes[n - 2]))
+    logs = [_log10(probs.pop(0)) for _ in sizes]
     nothing = [np.zeros(size, np.float32) for size in sizes[:-1]]
     return with_back_off_weights(NGramTables(sizes[0], keys, logs, nothing), left)
 
 
-_TOO_MUCH = 1e-3
+def _checked(left: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Return what contexts leave to the words not listed after them, of `left` and of 1 - what is listed, the `rest`.
+
+    The first has the smaller error where the models' distributions sum to one.
+    """
+    if (rest < -_TOO_MUCH).any():
+        raise ValueError(
+            f"the probabilities after a context add up to {1 - rest.min():.4g}: the distributions of a model do not sum "
+            "to one, as those of quantised files, and no weights mend this; mix the models at each word instead, or "
+            "take the files that they were made from"
+        )
+    return np.where(np.abs(rest - left) < _ROUNDING, left, rest)
+
+
+def _log10(probs: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.minimum(np.log10(probs, out=probs), 0, out=probs).astype(np.float32)
 
 
 def _united_keys(models: Sequence[NGramTables]) -> tuple[list[np.ndarray], list[list[np.ndarray]]]:
@@ -107,20 +114,25 @@ def _add(
     states = np.arange(1, size + 1) if tables.order > 1 else np.zeros(size, np.int64)
     stored = np.full(size, tables.order > 1)
     for n, found in enumerate(keys, 2):
-        prefixes, words = np.divmod(found, size)
-        state, is_whole = states[prefixes], stored[prefixes]
-        log10_probs, entries = contexts.search(np.where(is_whole, contexts.suffixes[state], state), words)
-        backoffs = 10.0 ** np.where(stored, contexts.backoffs[states], 0)
-        listed = np.bincount(prefixes, 10.0**log10_probs, minlength=len(states))
-        left[n - 2] += weight * backoffs * np.maximum(1 - listed, 0)
-        log10_probs += np.where(is_whole, contexts.backoffs[state], 0)
-        states, stored = _as_contexts(contexts, entries), np.zeros(len(found), bool)
+        listed, longer = np.zeros(len(states)), np.empty(len(found) if n <= len(left) else 0, np.int64)
+        is_own = np.zeros(len(found), bool)
+        for rows in places[n - 2 : n - 1]:
+            is_own[rows] = True
+        for part in parts(len(found)):
+            prefixes, words = np.divmod(found[part], size)
+            state, is_whole = states[prefixes], stored[prefixes]
+            log10_probs, entries = contexts.search(np.where(is_whole, contexts.suffixes[state], state), words)
+            np.add.at(listed, prefixes, 10.0**log10_probs)
+            log10_probs += np.where(is_whole, contexts.backoffs[state], 0)
+            probs[n - 1][part] += np.where(is_own[part], 0, weight * 10.0**log10_probs)
+            if longer.size:
+                longer[part] = _as_contexts(contexts, entries)
+        left[n - 2] += weight * 10.0 ** np.where(stored, contexts.backoffs[states], 0) * np.maximum(1 - listed, 0)
         if n <= tables.order:
-            log10_probs[places[n - 2]] = tables.log10_probs[n - 1]
+            probs[n - 1][is_own] += weight * 10.0 ** tables.log10_probs[n - 1].astype(np.float64)
         if n < tables.order:
-            states[places[n - 2]] = np.arange(contexts.first[n], contexts.first[n + 1])
-            stored[places[n - 2]] = True
-        probs[n - 1] += weight * 10.0**log10_probs
+            longer[is_own] = np.arange(contexts.first[n], contexts.first[n + 1])
+        states, stored = longer, is_own & (n < tables.order)
         if bar is not None:
             bar.update()
 
