@@ -121,7 +121,7 @@ def _print(report: dict[str, Any]) -> None:
         if name in report:
             print(name.replace("_", " ") + _shown(report[name]).replace(",", ":", 1))
     if "events" in report:
-        print(f"events: {report['events']:,}, of which all models give {report['impossible_events']:,} the p 0")
+        print(f"events: {report['events']:,}; {report['impossible_events']:,} have the probability 0 in all models")
     counts = report["ngrams"]
     rows = counts if isinstance(counts[0], list) else [counts]
     for row in rows:

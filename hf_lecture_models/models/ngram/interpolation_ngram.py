@@ -236,7 +236,7 @@ def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
         warnings.warn(
             f"model {number} has no tokenizer of its own, so its words are taken to have the numbers of the one given; "
             "if they have others, give a list with a tokenizer for each model",
-            stacklevel=5,
+            stacklevel=6,
         )
         return tokenizer
 
