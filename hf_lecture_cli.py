@@ -200,6 +200,14 @@ Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+NewNGrams = Annotated[
+    Path,
+    Argument(
+        help="An ARPA file (.arpa or .lm, also .gz, .bz2, .xz, .zst), one of KenLM's binary files (.bin, .klm), or a "
+        "new folder.",
+        metavar="OUT",
+    ),
+]
 Files = Annotated[
     list[str],
     Argument(
@@ -1031,6 +1039,49 @@ def convert(
     _run("convert", "cli.convert", locals())
 
 
+@app.command(short_help="Cut an n-gram model to the words of a vocabulary.")
+def cut(
+    name: Model,
+    vocabulary: Annotated[
+        Path,
+        Argument(
+            help="A file with a word in each line; what follows it, such as a pronunciation, is not read.",
+            metavar="VOCABULARY",
+        ),
+    ],
+    output: NewNGrams,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model without the words that a vocabulary lacks; <unk> gets their probability."""
+    _run("cut", "cli.cut", locals())
+
+
+@app.command(short_help="Add words to an n-gram model.")
+def extend(
+    name: Model,
+    words: Annotated[
+        str,
+        Argument(
+            help="New words with commas between: WORD, WORD:PROBABILITY, or WORD:WORD2 for a word like WORD2; or a "
+            "file of lines WORD, WORD PROBABILITY, or WORD WORD2.",
+            metavar="WORDS",
+        ),
+    ],
+    output: NewNGrams,
+    from_unk: Annotated[
+        bool,
+        Option(
+            "--from-unk",
+            "--from_unk",
+            help="Take the probabilities from <unk> alone, not from all words in proportion.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model that knows further words; a word without a probability gets the least one of a word."""
+    _run("extend", "cli.extend", locals())
+
+
 @app.command(short_help="Mix n-gram models into one, with weights given or set by a text.")
 def mix(
     names: Annotated[
@@ -1040,10 +1091,7 @@ def mix(
             metavar="MODEL",
         ),
     ],
-    target: Annotated[
-        Path,
-        Argument(help="A new folder; with --static also an ARPA file (.arpa, .arpa.gz).", metavar="OUT"),
-    ],
+    output: NewNGrams,
     weights: Annotated[
         str | None, Option(help="The weight of each model, together 1: 0.3,0.7.", metavar="NUMBERS", show_default=False)
     ] = None,
@@ -1059,9 +1107,9 @@ def mix(
         ),
     ] = None,
     static: Annotated[
-        bool, Option("--static", help="One back-off model, in place of several whose probabilities are mixed.")
+        bool, Option("--static", help="Write one back-off model, not several that are mixed at each word; for files.")
     ] = False,
-    json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON object; null stands for infinite.")] = False,
 ) -> None:
     """Mix n-gram models, also of different words, into one: at each word, or as one back-off model (--static)."""
     if weights is None and held_out is None:

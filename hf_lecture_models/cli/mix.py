@@ -24,7 +24,7 @@ from hf_lecture_models.models.ngram.tools.mixture_weights import (
 )
 
 
-def run(names: list[str], target: Path, weights: str | None, held_out: Path | None, static: bool, json: bool) -> None:
+def run(names: list[str], output: Path, weights: str | None, held_out: Path | None, static: bool, json: bool) -> None:
     """Write the mixture, and print the weights and what each model says of the held-out text.
 
     Raises:
@@ -33,15 +33,15 @@ def run(names: list[str], target: Path, weights: str | None, held_out: Path | No
         OSError: a file cannot be read or written.
     """
     given = _given_weights(weights, len(names))
-    _check_files(target, held_out, static)
+    _check_files(output, held_out, static)
     models, tokenizers = zip(*map(load_ngrams, names), strict=True)
     together = UnitedModels(models, tokenizers, static)
     text = None if held_out is None else together.measure(held_out)
     chosen = given or fit_weights(text.probs if text else np.zeros((len(names), 0)))
     mixed = together.mix(chosen)
     report = _report(names, chosen, text, mixed, given is None)
-    save_ngrams(mixed, together.tokenizer, target)
-    (print_json if json else _print)({"output": str(target), "ngrams": _counts(mixed), **report})
+    save_ngrams(mixed, together.tokenizer, output)
+    (print_json if json else _print)({"output": str(output), "ngrams": _counts(mixed), **report})
 
 
 def _given_weights(text: str | None, models: int) -> list[float] | None:

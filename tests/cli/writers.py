@@ -33,6 +33,8 @@ WRITERS = {
     "convert to ARPA": Writer("hf-lecture convert trigram OUT/new.arpa"),
     "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
+    "cut": Writer("hf-lecture cut trigram text.txt OUT/new.arpa"),
+    "extend": Writer("hf-lecture extend lm.arpa zebra:cat OUT/new"),
     "mix": Writer("hf-lecture mix trigram lm.arpa OUT/new --weights 0.3,0.7"),
     "mix to ARPA": Writer("hf-lecture mix trigram lm.arpa OUT/new.arpa --static --held-out text.txt"),
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
