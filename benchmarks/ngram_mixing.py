@@ -59,7 +59,7 @@ def sums(model: NGramForCausalLM, texts: list[str]) -> float:
 
 
 def main() -> None:
-    options = read_options(new_parser(__doc__))
+    read_options(new_parser(__doc__))
     models = [fit(plays(0, 28_000)), fit(articles("train", 0, 4_500))]
     dynamic, static = UnitedModels(models), UnitedModels(models, static=True)
     held_out = dynamic.measure(plays(28_000, 28_500) + articles("valid", 0, 60), progress=False)

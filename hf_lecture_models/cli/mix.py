@@ -82,11 +82,11 @@ def _report(
     if text is None:
         return {"models": models}
     errors = standard_errors(text.probs, weights) if is_fitted else [None] * len(names)
-    for entry, error, bound, probs, known in zip(
+    for entry, error, bound, probs, own in zip(
         models, errors, at_bound(weights), text.probs, text.is_known, strict=True
     ):
-        entry |= {"standard_error": error, "at_bound": bool(bound and is_fitted), **_perplexities(probs, known)}
-    known = text.is_known.any(0)
+        entry |= {"standard_error": error, "at_bound": bool(bound and is_fitted), **_perplexities(probs, own)}
+    known: np.ndarray = np.any(text.is_known, axis=0)
     report = {
         "models": models,
         "mixture": _perplexities(np.asarray(weights) @ text.probs, known),
@@ -125,7 +125,9 @@ def _print(report: dict[str, Any]) -> None:
     counts = report["ngrams"]
     rows = counts if isinstance(counts[0], list) else [counts]
     for row in rows:
-        print(f"{report['output']}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(row, start=1))}")
+        print(
+            f"{report['output']}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(row, start=1))}"
+        )
 
 
 def _shown(entry: dict[str, Any]) -> str:

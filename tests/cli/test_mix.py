@@ -121,7 +121,10 @@ def test_what_is_refused_before_any_work(run, folder, other, held_out, tmp_path,
     monkeypatch.setattr("hf_lecture_models.cli.mix.load_ngrams", never)
     new = tmp_path / "new"
     for arguments, message in (
-        ([folder, other, tmp_path / "new.arpa", "--weights", "0.5,0.5"], "use --static for one model, or name a folder"),
+        (
+            [folder, other, tmp_path / "new.arpa", "--weights", "0.5,0.5"],
+            "use --static for one model, or name a folder",
+        ),
         ([folder, other, tmp_path / "new.bin", "--weights", "0.5,0.5"], "use --static for one model, or name a folder"),
         ([folder, other, folder, "--weights", "0.5,0.5"], "is there already; remove it or name another"),
         ([folder, other, new, "--weights", "0.5,a"], "--weights is '0.5,a'; give a number for each model"),

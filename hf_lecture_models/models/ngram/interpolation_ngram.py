@@ -4,8 +4,8 @@
     P(w | h) = sum_i weight_i P_i(w | h)
 
 The weights, one per model, are given, or make held-out texts most probable (`tools/mixture_weights.py`). The models may
-number the same words differently, as two ARPA files do, or have different words (`tools/united_words.py`). The new model
-keeps the tables of all, and mixes at each word; or, static, it is one back-off model (`tools/static_mixture.py`).
+number the same words differently, as two ARPA files do, or have different words (`tools/united_words.py`). The new
+model keeps the tables of all, and mixes at each word; or, static, it is one back-off model (`tools/static_mixture.py`).
 """
 
 from __future__ import annotations
@@ -177,10 +177,13 @@ class UnitedModels:
         return model.eval()
 
     def _config(self, weights: list[float]) -> NGramConfig:
-        order = max(part.tables.order for part in self.parts)
-        components = [part.fields for part in self.parts]
-        mixture = {"smoothing": None, "components": components, "mixture_weights": weights}
-        return NGramConfig(order=order, **mixture, **_ids(self.vocabulary))
+        return NGramConfig(
+            order=max(part.tables.order for part in self.parts),
+            smoothing=None,
+            components=[part.fields for part in self.parts],
+            mixture_weights=weights,
+            **_ids(self.vocabulary),
+        )
 
 
 def _parts(owner: int, model: NGramForCausalLM, ids: np.ndarray, size: int) -> list[_Part]:

@@ -72,9 +72,7 @@ def second(kind, folder):
         (folder / "file").write_bytes(kinds.get(kind, lambda: trie_file(grams))())
         return (NGramForCausalLM.from_arpa if kind == "arpa" else NGramForCausalLM.from_kenlm)(folder / "file")[0]
     if kind == "mixture":
-        return NGramForCausalLM.interpolate(
-            [fitted(OTHERS), fitted(OTHERS[:2], 2)], weights=[0.9, 0.1], progress=False
-        )
+        return NGramForCausalLM.interpolate([fitted(OTHERS), fitted(OTHERS[:2], 2)], weights=[0.9, 0.1], progress=False)
     model = fitted(OTHERS, **({"classes": 4} if "classes" in kind else {}))
     return model.quantise(8) if "8 bits" in kind else model
 

@@ -6,8 +6,8 @@
     left(h) = sum_i weight_i bow_i(h) (1 - sum of P_i(w | h') over the same w)
 
 with h' = h without its first word, and bow_i(h) = 1 where model i does not list h. Listed n-grams have the probability
-of the mixture of probabilities. Others have that of this model's own backing off, bow(h) P(w | h'), which is not the sum of
-the models' weight_i bow_i(h) P_i(w | h'): each of them trusts h more or less than the others.
+of the mixture of probabilities. Others have that of this model's own backing off, bow(h) P(w | h'), which is not the
+sum of the models' weight_i bow_i(h) P_i(w | h').
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _checked(left: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """
     if (rest < -_TOO_MUCH).any():
         raise ValueError(
-            f"the probabilities after a context add up to {1 - rest.min():.4g}: the distributions of a model do not sum "
-            "to one, as those of quantised files, and no weights mend this; mix the models at each word instead, or "
+            f"the probabilities after a context add up to {1 - rest.min():.4g}: the distributions of a model do not "
+            "sum to one, as those of quantised files, and no weights mend this; mix the models at each word instead, or "
             "take the files that they were made from"
         )
     return np.where(np.abs(rest - left) < _ROUNDING, left, rest)

@@ -86,7 +86,7 @@ def new_ids(config: NGramConfig, own: Any, tokenizer: Any) -> np.ndarray:
 def over_words(
     tables: NGramTables, classes: WordClasses | None, ids: np.ndarray, size: int
 ) -> tuple[NGramTables, WordClasses | None]:
-    """Return a model's tables, and its classes if it has any, over `size` words, of which its own have the numbers `ids`.
+    """Return a model's tables, and its classes if it has any, over `size` words; its own have the numbers `ids`.
 
     Words that the model lacks have the probability 0. What need not change is shared.
     """
@@ -120,10 +120,9 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
     if tables.log10_backoffs:
         backoffs.append(_placed(tables.log10_backoffs[0], ids, size, 0))
     if isinstance(tables, HashedNGramTables):  # their keys do not have our numbers
-        unused = tables.hash_numbers.max() + 1
-        tables = replace(tables, hash_numbers=_placed(tables.hash_numbers, ids, size, unused))
-        rest = {"keys": tables.keys, "log10_probs": [*probs, *tables.log10_probs[1:]]}
-        return replace(tables, vocab_size=size, log10_backoffs=[*backoffs, *tables.log10_backoffs[1:]], **rest)
+        numbers = _placed(tables.hash_numbers, ids, size, tables.hash_numbers.max() + 1)
+        probs, backoffs = [*probs, *tables.log10_probs[1:]], [*backoffs, *tables.log10_backoffs[1:]]
+        return replace(tables, vocab_size=size, log10_probs=probs, log10_backoffs=backoffs, hash_numbers=numbers)
     keys, places = [], ids
     for n, old in enumerate(tables.keys, 2):
         prefixes, words = np.divmod(old, tables.vocab_size)
@@ -159,7 +158,7 @@ def _unused_class(tables: NGramTables) -> int:
 
 
 def _check_kind(own: Any, first: Any, words: str) -> None:
-    """Raise a ValueError if a text may have other tokens by the one tokenizer than by the other, beside unknown words."""
+    """Raise a ValueError if two tokenizers may split a text differently, beside unknown words."""
     rule = f"the models have different vocabularies: one lacks {words}"
     for one in (own, first):
         if not isinstance(one, WordTokenizer) or one.unknown_words not in ("token", "refused"):

@@ -45,7 +45,7 @@ def test_no_weights_of_a_fine_grid_are_better():
 
 @pytest.mark.parametrize("models", [2, 3, 5])
 def test_the_conditions_of_the_optimum(models):
-    """The derivative of the mean of ln P is one number in the direction of each weight: 1, as all weights are inside."""
+    """The derivative of the mean of ln P by each weight is the same number, 1, as all weights are inside."""
     probs = events(models, 2000, models)
     weights = np.array(fit_weights(probs))
     seen = probs[:, probs.any(0)]
