@@ -56,8 +56,8 @@ def _checked(left: np.ndarray, rest: np.ndarray) -> np.ndarray:
     if (rest < -_TOO_MUCH).any():
         raise ValueError(
             f"the probabilities after a context add up to {1 - rest.min():.4g}: the distributions of a model do not "
-            "sum to one, as those of quantised files, and no weights mend this; mix the models at each word instead, or "
-            "take the files that they were made from"
+            "sum to one, as those of quantised files, and no back-off weights mend this; mix the models at each word "
+            "instead, or take the files that they were made from"
         )
     return np.where(np.abs(rest - left) < _ROUNDING, left, rest)
 
