@@ -57,19 +57,17 @@ def interpolate(
     Args:
         models: two or more `NGramForCausalLM`; tables whose words keep their numbers are shared. A mixture among them
             counts as one model; its parts become parts of the new one.
-        tokenizer: that of the new model, which has the words of all models. Each model's own is its `own_tokenizer`,
-            else that of its folder, else `tokenizer`, with a warning. Or a list with one for each model, or None for
-            their own: the new model has the first of them if it has the words of all, else a new one of the words of
-            all, as `own_tokenizer`. A word that a model lacks has the probability 0 there.
+        tokenizer: that of the new model, with the words of all. A model's own is its `own_tokenizer`, else that of its
+            folder, else `tokenizer`, with a warning. Or a list with one for each model, or None for their own: the new
+            model's `own_tokenizer` is then the first, or a new one if this lacks words. A word that a model lacks has
+            the probability 0 there.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
         weights: one for each model, together 1, in place of `held_out`.
-        static: return one back-off model, which `save_arpa` can write; it is not the same
-            (`tools/static_mixture.py`).
+        static: return one back-off model, which `save_arpa` can write and which differs (`tools/static_mixture.py`).
 
     Raises:
-        ValueError: fewer than two models are given, one has words that `tokenizer` lacks, they cannot be united, there
-            is not one tokenizer or weight for each, `held_out` is empty, or not one of `held_out` and `weights` is
-            given; or a static mixture of classes, hashes or quantised tables is wanted.
+        ValueError: there are fewer than two models, one has words that `tokenizer` lacks, their words cannot be united,
+            or they are of a kind that cannot be mixed so; or not one of `held_out` and `weights` is given, or is wrong.
         OSError: the file cannot be read.
     """
     if (held_out is None) == (weights is None):
@@ -141,7 +139,7 @@ class UnitedModels:
         """Return what each model says of held-out texts.
 
         Raises:
-            ValueError: there is no text, or it has an unknown word for which no model has `<unk>`.
+            ValueError: the text is empty, or it has an unknown word for which no model has `<unk>`.
             OSError: the file cannot be read.
         """
         corpus = read_corpus(self.tokenizer, held_out, progress, "encoding held-out texts")
@@ -187,7 +185,7 @@ class UnitedModels:
 
 
 def _parts(owner: int, model: NGramForCausalLM, ids: np.ndarray, size: int) -> list[_Part]:
-    """Return the tables of a model, of which word i has the number `ids[i]` among `size`: one set, or several."""
+    """Return the tables of a model, whose word i has the number `ids[i]` among `size`: one set, or several."""
     config, found = model.config, []
     configs, weights = (config.component_configs, config.mixture_weights) if config.components else ([config], [1.0])
     for trie, one, weight in zip(tries_of(model.trie), configs, weights or [], strict=True):

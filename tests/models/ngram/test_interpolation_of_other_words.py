@@ -186,7 +186,7 @@ def test_tokenizers_that_cannot_be_united():
         (pieces, "BpeTokenizer"),
     ):
         for pair in ([words, other], [other, words]):
-            with pytest.raises(ValueError, match=f"can be united, not a {kind}") as caught:
+            with pytest.raises(ValueError, match=f"and the words of a {kind} cannot be united with others") as caught:
                 NGramForCausalLM.interpolate(pair, weights=[0.5, 0.5])
             assert "\n" not in str(caught.value)
 

@@ -39,7 +39,7 @@ def fit_weights(probs: np.ndarray) -> list[float]:
 
 
 def standard_errors(probs: np.ndarray, weights: Sequence[float]) -> list[float | None]:
-    """Return the standard error of each weight that `fit_weights` found; None where there is none.
+    """Return the standard error of each weight that `fit_weights` found, or None.
 
     With the weight of one model as 1 - the others', d_i(e) = (P_i(e) - P_last(e)) / P(e) is the derivative of ln P(e),
     and I = sum over e of d(e) d(e)^T the observed Fisher information. The variances are the diagonal of its inverse (B.

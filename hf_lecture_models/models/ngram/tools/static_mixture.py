@@ -138,7 +138,7 @@ def _add(
 
 
 def _as_contexts(contexts: Contexts, entries: np.ndarray) -> np.ndarray:
-    """Return the numbers of n-grams, and for those of the highest order, which are no contexts, of their suffixes."""
+    """Return the numbers of n-grams, and for those of the highest order, which are not contexts, of their suffixes."""
     longest = np.flatnonzero(entries >= contexts.first[contexts.order])
     rows = entries[longest] - contexts.first[contexts.order]
     entries[longest] = contexts.suffixes_of(contexts.order, rows)

@@ -165,8 +165,8 @@ def _check_kind(own: Any, first: Any, words: str) -> None:
             kind = type(one).__name__
             kind += f" with unknown_words={one.unknown_words!r}" if isinstance(one, WordTokenizer) else ""
             raise ValueError(
-                f"{rule}, and only WordTokenizers whose unknown words are <unk> can be united, not a {kind}, which "
-                "splits a word by what else it has; estimate all models over one vocabulary"
+                f"{rule}, and the words of a {kind} cannot be united with others, because its other tokens depend on "
+                "them; estimate all models over one vocabulary"
             )
     for name in ("lower_case", "split_punctuation"):
         if getattr(own, name) != getattr(first, name):
