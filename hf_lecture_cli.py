@@ -1136,6 +1136,41 @@ def count(
     _run("count", "cli.count", locals())
 
 
+@app.command(short_help="Mix n-gram models into one, with weights given or set by a text.")
+def mix(
+    names: Annotated[
+        list[str],
+        Argument(
+            help="Two or more n-gram models: folders, names on the Hub, ARPA files, or KenLM's binary files.",
+            metavar="MODEL",
+        ),
+    ],
+    output: NewNGrams,
+    weights: Annotated[
+        str | None, Option(help="The weight of each model, together 1: 0.3,0.7.", metavar="NUMBERS", show_default=False)
+    ] = None,
+    held_out: Annotated[
+        Path | None,
+        Option(
+            "--held-out",
+            "--held_out",
+            help="A text, one sentence per line: its probability sets the weights, if none are given, and its "
+            "perplexities are printed.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    static: Annotated[
+        bool, Option("--static", help="Write one back-off model, not several that are mixed at each word; for files.")
+    ] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON object; null stands for infinite.")] = False,
+) -> None:
+    """Mix n-gram models, also of different words, into one: at each word, or as one back-off model (--static)."""
+    if weights is None and held_out is None:
+        raise typer.BadParameter("give --weights, or --held-out FILE, a text that sets them")
+    _run("mix", "cli.mix", locals())
+
+
 @app.command(short_help="Serve a web page with a tab for all that the models do.")
 def demo(
     names: Annotated[

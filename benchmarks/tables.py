@@ -359,6 +359,14 @@ def quantised_ngrams() -> Rows:
     return found
 
 
+def mixed_ngrams() -> Rows:
+    found = []
+    for name, row in record("ngram_mixing", "texts").items():
+        values = (f"{row[kind][figure]:,.1f}" for kind in ("dynamic", "static") for figure in ("log10", "perplexity"))
+        found.append([name, f"{row['events']:,}", *values])
+    return found
+
+
 def gradient_flow() -> Rows:
     found = []
     for name, model in record("gradient_flow", "models").items():

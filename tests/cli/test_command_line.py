@@ -207,6 +207,7 @@ VERBS = [
     ["cut", "MODEL", "VOCABULARY", "OUT"],
     ["extend", "MODEL", "WORDS", "OUT"],
     ["count", "--output", "NEW"],
+    ["mix", "MODEL", "MODEL", "OUT", "--weights", "0.5,0.5"],
     ["claim"],
     ["claim", "NAME"],
     ["demo"],

@@ -76,6 +76,8 @@ ROOMS = {
     "convert from ARPA": [0, 4, 12],
     "cut": [0],
     "extend": [0, 4, 12],
+    "mix": [0, 4, 12],
+    "mix to ARPA": [0],
     "neighbours": [0, 4],
     "export": [0, 8, 64],
     "publish": [8, 32, 64],

@@ -37,6 +37,8 @@ WRITERS = {
     "extend": Writer("hf-lecture extend lm.arpa zebra:cat OUT/new"),
     "count": Writer("hf-lecture count text.txt --output OUT/new.counts"),
     "count to a model": Writer("hf-lecture count text.txt --model OUT/new --smoothing add_alpha"),
+    "mix": Writer("hf-lecture mix trigram lm.arpa OUT/new --weights 0.3,0.7"),
+    "mix to ARPA": Writer("hf-lecture mix trigram lm.arpa OUT/new.arpa --static --held-out text.txt"),
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
     "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),

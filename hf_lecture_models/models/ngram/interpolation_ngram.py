@@ -3,41 +3,46 @@
 
     P(w | h) = sum_i weight_i P_i(w | h)
 
-The weights, one per model, are those that make held-out texts most probable, by expectation maximisation (F. Jelinek
-and R. Mercer, Interpolated Estimation of Markov Source Parameters from Sparse Data, 1980). Two models may number the
-same words differently, as two ARPA files do; the tables are then renumbered.
+The weights, one per model, are given, or make held-out texts most probable (`tools/mixture_weights.py`). The models may
+number the same words differently, as two ARPA files do, or have different words (`tools/united_words.py`). The new
+model keeps the tables of all, and mixes at each word; or, static, it is one back-off model (`tools/static_mixture.py`).
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from hf_lecture_models.layers.ngram_tables import HashedNGramTables, NGramTables
+from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.layers.ngram_tables import NGramTables, WordClasses
 from hf_lecture_models.models.ngram.checks_ngram import how_estimated
 from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS, NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import words_by_id
 from hf_lecture_models.models.ngram.counting_ngram import make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, read_corpus
-from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.tables_ngram import load_tables, tries_of
+from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM, new_trie
+from hf_lecture_models.models.ngram.tables_ngram import classes_of, load_tables, tables_of, tries_of
+from hf_lecture_models.models.ngram.tools.mixture_weights import checked_weights, fit_weights
+from hf_lecture_models.models.ngram.tools.static_mixture import mix_tables
+from hf_lecture_models.models.ngram.tools.united_words import new_ids, over_words, united_tokenizer
 
-MIN_WEIGHT, MAX_STEPS, TOLERANCE = 1e-4, 1000, 1e-7
+_Texts = Iterable[str] | str | os.PathLike[str]
 
 
 def interpolate(
     cls: type[NGramForCausalLM],
     models: Sequence[Any],
-    tokenizer: Any,
-    held_out: Iterable[str] | str | os.PathLike[str],
+    tokenizer: Any = None,
+    held_out: _Texts | None = None,
     progress: bool = True,
+    weights: Sequence[float] | None = None,
+    static: bool = False,
 ) -> NGramForCausalLM:
     """Mix several models into one, word by word: `NGramForCausalLM.interpolate([words, classes], tokenizer, held_out)`.
 
@@ -50,83 +55,173 @@ def interpolate(
     [0.0, 1.0]
 
     Args:
-        models: two or more `NGramForCausalLM` over the same words, in any order; tables in the new order are shared.
-        tokenizer: that of the new model. Or a list with one for each model; the new model has the first. Without a
-            list, a model's own is its `own_tokenizer`, else that of its folder, else `tokenizer`, with a warning.
+        models: two or more `NGramForCausalLM`; tables whose words keep their numbers are shared. A mixture among them
+            counts as one model; its parts become parts of the new one.
+        tokenizer: that of the new model, with the words of all. A model's own is its `own_tokenizer`, else that of its
+            folder, else `tokenizer`, with a warning. Or a list with one for each model, or None for their own: the new
+            model's `own_tokenizer` is then the first, or a new one if this lacks words. A word that a model lacks has
+            the probability 0 there.
         held_out: texts to set the weights by, other than those that the models were estimated from; given as to `fit`.
+        weights: one for each model, together 1, in place of `held_out`.
+        static: return one back-off model, which `save_arpa` can write and which differs (`tools/static_mixture.py`).
 
     Raises:
-        ValueError: fewer than two models are given, they have different words, one is an interpolation itself, there
-            is not one tokenizer for each, or `held_out` is empty.
+        ValueError: there are fewer than two models, one has words that `tokenizer` lacks, their words cannot be united,
+            or they are of a kind that cannot be mixed so; or not one of `held_out` and `weights` is given, or is wrong.
         OSError: the file cannot be read.
     """
-    _check(models)
-    tokenizer, tokenizers = _tokenizers(models, tokenizer)
-    vocabulary = config_for(tokenizer)
-    ids = [_new_ids(one, own, tokenizer, vocabulary) for one, own in zip(models, tokenizers, strict=True)]
-    stream = make_stream(*read_corpus(tokenizer, held_out, progress, "encoding held-out texts"), vocabulary)
-    starts = stream.places == 0
-    with torch.no_grad():
-        scores = [_score(model, new, stream.words, starts) for model, new in zip(models, ids, strict=True)]
-    weights = fit_weights(np.stack(scores)[:, ~starts])
-    with torch.device("meta"):
-        mixed = cls(_config([model.config for model in models], vocabulary, weights))
-    for trie, model, new in zip(tries_of(mixed.trie), models, ids, strict=True):
-        _load(trie, model, new)
-    mixed.own_tokenizer = tokenizer
-    return mixed.eval()
+    if (held_out is None) == (weights is None):
+        raise ValueError("give `held_out`, texts to set the weights by, or `weights`: one of the two")
+    if weights is not None:
+        weights = checked_weights(weights, len(models))
+    together = UnitedModels(models, tokenizer, static)
+    if weights is None:
+        weights = fit_weights(together.measure(held_out or [], progress).probs)
+    return together.mix(weights, cls, progress)
 
 
-def renumbered(tables: NGramTables, ids: np.ndarray) -> NGramTables:
-    """Return tables of the same n-grams, in which word i has the number `ids[i]`; the same tables if that is i.
+@dataclass(frozen=True)
+class HeldOut:
+    """The events of held-out texts, words and ends of texts, and what several models say of them."""
 
-    >>> probs = [np.float32([-1, -2, -3]), np.float32([-4, -5])]
-    >>> tables = NGramTables(3, [np.array([1, 5])], probs, [np.zeros(3, np.float32)])  # the 2-grams 0 1 and 1 2
-    >>> moved = renumbered(tables, np.array([2, 0, 1]))  # 2 0 and 0 1
-    >>> moved.keys[0].tolist(), moved.log10_probs[0].tolist(), moved.log10_probs[1].tolist()
-    ([1, 6], [-2.0, -3.0, -1.0], [-5.0, -4.0])
+    words: torch.Tensor  # (tokens,) ids, with `<s>`, which is no event
+    starts: torch.Tensor  # (tokens,) bool: where texts start
+    probs: np.ndarray  # (models, events) float64: P_i(word | before)
+    is_known: np.ndarray  # (models, events) bool: the model has the word, which is not `<unk>`
 
-    Args:
-        ids: (vocab,) int64, each number once.
+    def probs_of(self, trie: Any) -> np.ndarray:
+        """Return the probability of each event, (events,) float64, by the trie of a model over the same words."""
+        return _score(trie, self.words, self.starts)[~self.starts.numpy()]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One set of tables over the words of all models, and its fields in the configuration of a mixture."""
+
+    owner: int  # the model that it is of
+    weight: float  # in that model: 1, or less if that is a mixture
+    fields: dict[str, Any]
+    tables: NGramTables
+    classes: WordClasses | None
+    words: np.ndarray  # (vocab,) bool: those that it has
+
+
+class UnitedModels:
+    """Several models over the words of all; the arguments are those of `interpolate`.
+
+    >>> from hf_lecture_models import WordTokenizer
+    >>> tokenizers = [WordTokenizer.train([text]) for text in ("a cat", "a dog")]
+    >>> fit = NGramForCausalLM.fit
+    >>> models = [fit([t], own, 2, "add_alpha") for t, own in zip(("a cat", "a dog"), tokenizers)]
+    >>> together = UnitedModels(models)
+    >>> together.tokenizer.tokenize("a cat a dog")
+    ['a', 'cat', 'a', 'dog']
+    >>> together.measure(["a cat"], progress=False).is_known  # the events a, cat and the end of the text
+    array([[ True,  True,  True],
+           [ True, False,  True]])
+
+    Attributes:
+        tokenizer: that of the mixtures.
+        vocabulary: its size and ids.
     """
-    if np.array_equal(ids, np.arange(len(ids))):
-        return tables
-    orders, keys = [np.argsort(ids)], []
-    if isinstance(tables, HashedNGramTables):  # their keys do not have our numbers
-        tables = replace(tables, hash_numbers=tables.hash_numbers[orders[0]])
-        orders += [np.arange(size) for size in tables.sizes[1:]]
-        keys = tables.keys
-    else:
-        places = ids
-        for old in tables.keys:
-            prefixes, words = np.divmod(old, tables.vocab_size)
-            new = places[prefixes] * tables.vocab_size + ids[words]
-            orders.append(np.argsort(new))
-            keys.append(new[orders[-1]])
-            places = np.argsort(orders[-1])
-    probs = [values[order] for values, order in zip(tables.log10_probs, orders, strict=True)]
-    backoffs = [values[order] for values, order in zip(tables.log10_backoffs, orders, strict=False)]
-    return replace(tables, keys=keys, log10_probs=probs, log10_backoffs=backoffs)
+
+    def __init__(self, models: Sequence[Any], tokenizer: Any = None, static: bool = False) -> None:
+        _check(models, static)
+        self.static = static
+        self.tokenizer, tokenizers = _tokenizers(models, tokenizer)
+        self.vocabulary = config_for(self.tokenizer)
+        self.parts: list[_Part] = []
+        for number, (model, own) in enumerate(zip(models, tokenizers, strict=True)):
+            ids = new_ids(model.config, own, self.tokenizer)
+            self.parts += _parts(number, model, ids, self.vocabulary.vocab_size)
+
+    def measure(self, held_out: _Texts, progress: bool = True) -> HeldOut:
+        """Return what each model says of held-out texts.
+
+        Raises:
+            ValueError: the text is empty, or it has an unknown word for which no model has `<unk>`.
+            OSError: the file cannot be read.
+        """
+        corpus = read_corpus(self.tokenizer, held_out, progress, "encoding held-out texts")
+        stream = make_stream(*corpus, self.vocabulary)
+        words, starts = stream.words, stream.places == 0
+        probs = np.zeros((self.parts[-1].owner + 1, len(words)))
+        known = np.zeros(probs.shape, bool)
+        both = torch.from_numpy(words), torch.from_numpy(starts)
+        for part in self.parts:
+            probs[part.owner] += part.weight * _score(_trie(part, self.vocabulary), *both)
+            known[part.owner] |= part.words[words]
+        if self.vocabulary.unk_token_id is not None:
+            known &= words != self.vocabulary.unk_token_id
+        return HeldOut(*both, probs[:, ~starts], known[:, ~starts])
+
+    def mix(
+        self, weights: Sequence[float], cls: type[NGramForCausalLM] = NGramForCausalLM, progress: bool = True
+    ) -> NGramForCausalLM:
+        """Return the mixture, dynamic or static, with these weights, one for each model."""
+        of_parts = [weights[part.owner] * part.weight for part in self.parts]
+        if self.static:
+            tables = [part.tables for part in self.parts]
+            steps = len(tables) * (max(one.order for one in tables) - 1)
+            with ProgressBar(total=steps, desc="mixing", shown=progress) as bar:
+                found = mix_tables(tables, of_parts, bar)
+            model = cls.from_tables(found, config_for(self.tokenizer, order=found.order, smoothing=None))
+        else:
+            with torch.device("meta"):
+                model = cls(self._config(of_parts))
+            for trie, part in zip(tries_of(model.trie), self.parts, strict=True):
+                load_tables(trie, part.tables, part.classes)
+        model.own_tokenizer = self.tokenizer
+        return model.eval()
+
+    def _config(self, weights: list[float]) -> NGramConfig:
+        return NGramConfig(
+            order=max(part.tables.order for part in self.parts),
+            smoothing=None,
+            components=[part.fields for part in self.parts],
+            mixture_weights=weights,
+            **_ids(self.vocabulary),
+        )
 
 
-def _load(trie: Any, model: NGramForCausalLM, ids: np.ndarray) -> None:
-    """Give a trie the tables of a model, whose word i has the number `ids[i]` there."""
-    classes = model.word_classes()
-    if classes is None:
-        load_tables(trie, renumbered(model.tables(), ids))
-        return
-    old = np.argsort(ids)
-    moved = replace(classes, class_of=classes.class_of[old], log10_probs=classes.log10_probs[old])
-    load_tables(trie, model.tables(), moved)
+def _parts(owner: int, model: NGramForCausalLM, ids: np.ndarray, size: int) -> list[_Part]:
+    """Return the tables of a model, whose word i has the number `ids[i]` among `size`: one set, or several."""
+    config, found = model.config, []
+    configs, weights = (config.component_configs, config.mixture_weights) if config.components else ([config], [1.0])
+    for trie, one, weight in zip(tries_of(model.trie), configs, weights or [], strict=True):
+        tables, classes = over_words(tables_of(trie), classes_of(trie), ids, size)
+        fields = {**how_estimated(one), "num_classes": one.num_classes, "table_sizes": tables.sizes}
+        words = np.zeros(size, bool)
+        words[ids] = True
+        found.append(_Part(owner, weight, fields, tables, classes, words))
+    return found
+
+
+def _trie(part: _Part, vocabulary: NGramConfig) -> Any:
+    with torch.device("meta"):
+        trie = new_trie(NGramConfig(**part.fields, **_ids(vocabulary)))
+    load_tables(trie, part.tables, part.classes)
+    return trie
+
+
+def _ids(vocabulary: NGramConfig) -> dict[str, Any]:
+    return {name: getattr(vocabulary, name) for name in VOCABULARY_FIELDS}
+
+
+@torch.no_grad()
+def _score(trie: Any, words: torch.Tensor, starts: torch.Tensor) -> np.ndarray:
+    """Return the probability of each word of a stream, (tokens,) float64."""
+    return trie.score(words, starts)[0].double().exp().numpy()
 
 
 def _tokenizers(models: Sequence[Any], tokenizer: Any) -> tuple[Any, list[Any]]:
     """Return the tokenizer of the new model, and that of each model."""
-    if not isinstance(tokenizer, list | tuple):
+    if tokenizer is not None and not isinstance(tokenizer, list | tuple):
         return tokenizer, [_own_tokenizer(number, model, tokenizer) for number, model in enumerate(models, 1)]
-    if len(tokenizer) != len(models):
-        raise ValueError(f"{len(tokenizer)} tokenizers for {len(models)} models; give one, or one for each")
-    return tokenizer[0], list(tokenizer)
+    own = tokenizer or [_own_tokenizer(number, model, None) for number, model in enumerate(models, 1)]
+    if len(own) != len(models):
+        raise ValueError(f"{len(own)} tokenizers for {len(models)} models; give one, or one for each")
+    return united_tokenizer([model.config for model in models], own), list(own)
 
 
 def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
@@ -135,77 +230,40 @@ def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
         return model.own_tokenizer
     try:
         return AutoTokenizer.from_pretrained(model.name_or_path, local_files_only=True)
-    except (OSError, ValueError):  # it has none
+    except (OSError, ValueError) as error:  # it has none
+        if tokenizer is None:
+            rule = f"model {number} has no tokenizer of its own"
+            raise ValueError(f"{rule}; give `tokenizer`, one for all or a list with one for each model") from error
         warnings.warn(
             f"model {number} has no tokenizer of its own, so its words are taken to have the numbers of the one given; "
             "if they have others, give a list with a tokenizer for each model",
-            stacklevel=4,
+            stacklevel=6,
         )
         return tokenizer
 
 
-def _new_ids(model: NGramForCausalLM, own: Any, tokenizer: Any, vocabulary: NGramConfig) -> np.ndarray:
-    """Return the number in `tokenizer` of each word of a model, (vocab,) int64."""
-    if own is tokenizer:
-        for name in VOCABULARY_FIELDS:
-            ours, theirs = getattr(vocabulary, name), getattr(model.config, name)
-            if ours != theirs:
-                rule = f"the models have different vocabularies: {name} is {ours} and {theirs}"
-                raise ValueError(f"{rule}; estimate both with one tokenizer")
-        return np.arange(vocabulary.vocab_size)
-    words, place_of = words_by_id(own, model.config), {w: i for i, w in enumerate(words_by_id(tokenizer, vocabulary))}
-    others, lacking = [word for word in words if word not in place_of], place_of.keys() - set(words)
-    if others or lacking:
-        parts = [f"lacks {_some(lacking)}"] if lacking else []
-        parts += [f"has {_some(others)} beside them"] if others else []
-        rule = f"the models have different vocabularies: of the tokenizer's words, a model {' and '.join(parts)}"
-        raise ValueError(f"{rule}; estimate all models over one vocabulary")
-    return np.array([place_of[word] for word in words], np.int64)
+_NOT_STATIC = "a static mixture is one table of n-grams and their probabilities, but model {} {}; {}mix at each word"
 
 
-def _some(words: Collection[str]) -> str:
-    shown = ", ".join(repr(word) for word in sorted(words)[:3])
-    return shown if len(words) <= 3 else f"{shown} and {len(words) - 3} others"
-
-
-def _score(model: NGramForCausalLM, ids: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the probability of each word, (tokens,) float64; `words` are numbered as the new model's."""
-    own = torch.from_numpy(np.argsort(ids)[words]).to(model.device)
-    return model.trie.score(own, torch.from_numpy(starts).to(model.device))[0].double().exp().cpu().numpy()
-
-
-def fit_weights(probs: np.ndarray) -> list[float]:
-    """Return one weight per model, together 1, that make the events most probable: (models, events) probabilities.
-
-    >>> [round(weight, 3) for weight in fit_weights(np.array([[0.5, 0.5, 0.5], [0.9, 0.9, 0.3]]))]
-    [0.0, 1.0]
-    """
-    probs = probs[:, probs.any(0)]  # events that all models give the probability 0 do not count
-    weights = np.full(len(probs), 1 / len(probs))
-    for _ in range(MAX_STEPS):
-        joint = weights[:, None] * probs
-        updated = (joint / joint.sum(0)).mean(1).clip(MIN_WEIGHT) if joint.size else weights
-        updated /= updated.sum()
-        change, weights = np.abs(updated - weights).max(), updated
-        if change < TOLERANCE:
-            break
-    return weights.tolist()
-
-
-def _config(configs: list[NGramConfig], vocabulary: NGramConfig, weights: list[float]) -> NGramConfig:
-    components = [
-        {**how_estimated(config), "num_classes": config.num_classes, "table_sizes": config.sizes} for config in configs
-    ]
-    same = {name: getattr(vocabulary, name) for name in VOCABULARY_FIELDS}
-    order = max(config.order for config in configs)
-    return NGramConfig(order=order, smoothing=None, components=components, mixture_weights=weights, **same)
-
-
-def _check(models: Sequence[Any]) -> None:
+def _check(models: Sequence[Any], static: bool) -> None:
     if len(models) < 2:
         raise ValueError(f"{len(models)} models cannot be interpolated; give two or more")
-    for model in models:
-        if model.config.components is not None:
-            raise ValueError("a model is an interpolation already; give the models that it was made of instead")
+    for number, model in enumerate(models, 1):
         if not model.config.is_distribution:
             raise ValueError("a model of stupid back-off gives scores, not probabilities; fit with another smoothing")
+        for config in model.config.component_configs or [model.config]:
+            if static:
+                _check_static(number, config)
+
+
+def _check_static(number: int, config: NGramConfig) -> None:
+    """Raise a ValueError if one table of n-grams of words cannot hold a model with others."""
+    reason = None
+    if config.num_classes is not None:
+        reason = "has n-grams of classes, of which each stands for many n-grams of words", ""
+    elif config.hashed:
+        reason = "has hashes of its n-grams, and not their words", "take the ARPA file, or KenLM's trie of it, or "
+    elif config.quantisation_bits is not None:
+        reason = "has quantised tables, whose distributions do not sum to one", "take it as it was before, or "
+    if reason is not None:
+        raise ValueError(_NOT_STATIC.format(number, *reason))

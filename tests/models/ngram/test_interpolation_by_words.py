@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Models that number the same words differently are mixed word by word; other words are refused by name."""
+"""Models that number the same words differently are mixed word by word."""
 
 from __future__ import annotations
 
@@ -118,16 +118,19 @@ def test_models_of_one_tokenizer_share_their_tables(tmp_path):
     assert mixed.trie.tries[1].keys_2.data_ptr() == parts[1].trie.keys_2.data_ptr()
 
 
-def test_other_words_are_refused_by_name(tmp_path):
+def test_words_that_the_tokenizer_lacks_are_refused_by_name(tmp_path):
     one, tokenizer = unigram(tmp_path / "1.arpa", a=1 / 2, b=1 / 4)
     other, its_own = unigram(tmp_path / "2.arpa", a=1 / 2, c=1 / 4)
-    message = "of the tokenizer's words, a model lacks 'b' and has 'c' beside them; estimate all models over one"
-    for given in (tokenizer, [tokenizer, its_own]):
-        with pytest.raises(ValueError, match=message) as caught:
-            NGramForCausalLM.interpolate([one, other], given, ["a"], progress=False)
-        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="a model has 'c', which the tokenizer lacks; give a list with") as caught:
+        NGramForCausalLM.interpolate([one, other], tokenizer, ["a"], progress=False)
+    assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="1 tokenizers for 2 models; give one, or one for each"):
         NGramForCausalLM.interpolate([one, other], [tokenizer], ["a"], progress=False)
+    # Without <unk> in the files, as here, P(b) is that of the first model alone: 1/2 of 1/4.
+    mixed = NGramForCausalLM.interpolate([one, other], [tokenizer, its_own], weights=[0.5, 0.5])
+    ids = mixed.own_tokenizer.convert_tokens_to_ids(["a", "b", "c", "</s>", "<unk>"])
+    probs = mixed(torch.tensor([[mixed.config.bos_token_id]])).logits[0, 0].exp()[ids]
+    assert probs.tolist() == pytest.approx([0.5, 0.125, 0.125, 0.25, 0])
 
 
 def test_fusion_refuses_an_ngram_that_numbers_words_differently(tmp_path):

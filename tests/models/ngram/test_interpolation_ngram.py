@@ -79,11 +79,9 @@ def test_the_parts_come_back_from_a_folder(tmp_path):
 
 def test_what_cannot_be_interpolated():
     words, classes = parts()
-    mixed = NGramForCausalLM.interpolate([words, classes], TOKENIZER, HELD_OUT, progress=False)
     scores = NGramForCausalLM.fit(TEXTS, TOKENIZER, 3, "stupid_backoff", progress=False)
     for models, held_out, message in (
         ([words], HELD_OUT, "1 models cannot be interpolated; give two or more"),
-        ([words, mixed], HELD_OUT, "an interpolation already"),
         ([words, classes], [], "the corpus is empty"),
         ([words, scores], HELD_OUT, "gives scores, not probabilities"),
         ([words, NGramForCausalLM(NGramConfig(vocab_size=5))], HELD_OUT, "different vocabularies: vocab_size is"),

@@ -7,7 +7,7 @@ of each stored n-gram after a *shorter* context, in float64, and for the back-of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 
 _NOTHING = 1e-12
 """A smaller sum of probabilities is the rounding of 0."""
+_PART = 1 << 16
 
 
 class Contexts:
@@ -82,20 +83,35 @@ class Contexts:
 
     def log10(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Return log10 P of each word after its context, (queries,) float64; contexts and words are (queries,)."""
-        total, contexts, missing = np.zeros(len(words)), contexts.copy(), np.arange(len(words))
+        return self.search(contexts, words)[0]
+
+    def search(self, contexts: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `log10` returns, and the number of the n-gram that gives it: the longest stored one."""
+        total, entries, missing = np.zeros(len(words)), np.zeros(len(words), np.int64), np.arange(len(words))
+        contexts = contexts.copy()
         while missing.size:
             found = self.children(contexts[missing], words[missing])
             stored = found >= 0
             total[missing[stored]] += self.probs[found[stored]]
+            entries[missing[stored]] = found[stored]
             missing = missing[~stored]
             total[missing] += self.backoffs[contexts[missing]]
             contexts[missing] = self.suffixes[contexts[missing]]
-        return total
+        return total, entries
 
     def lower(self, n: int) -> np.ndarray:
         """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
-        rows = np.arange(len(self.keys[n - 2]))
-        return self.log10(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+        found = np.empty(len(self.keys[n - 2]))
+        for part in parts(len(found)):
+            rows = np.arange(part.start, part.stop)
+            found[part] = self.log10(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+        return found
+
+
+def parts(rows: int) -> Iterator[slice]:
+    """Yield slices of a table of so many rows, so that what is computed on the way takes little memory."""
+    for first in range(0, rows, _PART):
+        yield slice(first, min(first + _PART, rows))
 
 
 def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NGramTables:
