@@ -16,8 +16,10 @@ import torch
 from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 
-_NOTHING = 1e-12
+NOTHING = 1e-12
 """A smaller sum of probabilities is the rounding of 0."""
+ROWS_AT_ONCE = 1 << 16
+"""Of a table, so that what is computed on the way is small beside it."""
 
 
 class Contexts:
@@ -36,6 +38,7 @@ class Contexts:
         suffixes: (contexts,) the longest stored proper suffix of each.
         probs: (1 + n-grams of all orders,) float32 log10 P, by number.
         backoffs: (contexts,) float64 log10 of the back-off weights, by number.
+        events: how many words have a probability.
     """
 
     def __init__(self, tables: NGramTables) -> None:
@@ -44,6 +47,7 @@ class Contexts:
         self.first = np.cumsum([0, 1, *sizes])
         self.probs = np.concatenate([np.zeros(1, np.float32), *tables.log10_probs])
         self.backoffs = np.concatenate([np.zeros(1), *tables.log10_backoffs])
+        self.events = int((tables.log10_probs[0] > -np.inf).sum())
         self.suffixes = np.zeros(self.first[self.order], np.int64)
         for n in range(2, self.order):
             self.suffixes[self.first[n] : self.first[n + 1]] = self.suffixes_of(n, np.arange(sizes[n - 1]))
@@ -72,8 +76,17 @@ class Contexts:
         """Return the longest stored proper suffix of some n-grams of order n, (rows,)."""
         if n == 1:
             return np.zeros_like(rows)
-        words, contexts = self.words(n, rows), self.suffixes[self.prefixes(n, rows)]
-        found, missing = np.full(len(rows), -1), np.arange(len(rows))
+        return self._follow(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+
+    def longest(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the context after each "context word": its longest stored suffix of at most order-1 words."""
+        if self.order == 1:
+            return np.zeros_like(contexts)
+        return self._follow(np.where(contexts < self.first[self.order - 1], contexts, self.suffixes[contexts]), words)
+
+    def _follow(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the longest stored suffix of each "context word"; `contexts` is overwritten."""
+        found, missing = np.full(len(words), -1), np.arange(len(words))
         while missing.size:
             found[missing] = self.children(contexts[missing], words[missing])
             missing = missing[found[missing] < 0]
@@ -94,8 +107,61 @@ class Contexts:
 
     def lower(self, n: int) -> np.ndarray:
         """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
-        rows = np.arange(len(self.keys[n - 2]))
-        return self.log10(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+        found: np.ndarray = np.empty(len(self.keys[n - 2]))
+        for start in range(0, len(found), ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + ROWS_AT_ONCE, len(found)))
+            contexts = self.suffixes[self.prefixes(n, rows)]
+            if n == self.order:
+                found[rows] = self.log10(contexts, self.words(n, rows))
+            else:  # the longest stored suffix was found already
+                found[rows] = self._by_suffix(contexts, self.suffixes[self.first[n] + rows])
+        return found
+
+    def _by_suffix(self, contexts: np.ndarray, stored: np.ndarray) -> np.ndarray:
+        """Return what `log10` does, for words whose longest stored n-gram after a suffix of the context is known."""
+        total, missing = self.probs[stored].astype(np.float64), np.arange(len(stored))
+        lengths = self.lengths(stored)
+        while missing.size:
+            missing = missing[self.lengths(contexts[missing]) >= lengths[missing]]
+            total[missing] += self.backoffs[contexts[missing]]
+            contexts[missing] = self.suffixes[contexts[missing]]
+        return total
+
+    def lengths(self, numbers: np.ndarray) -> np.ndarray:
+        """Return how many words each context or n-gram has, by number."""
+        return np.searchsorted(self.first, numbers, side="right") - 1
+
+    def free(self, n: int, lower: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the shorter context of each context h of n words gives to all words that are not listed after h.
+
+        Args:
+            lower: (n-grams of order n + 1,) P(w | h') of the listed ones.
+            totals: (contexts,) the sum of P(w | h') over all words, by number: 1 up to rounding, which the difference
+                of two large sums must not have.
+
+        Returns:
+            The probability, (contexts of n words,) float64; and whether words are listed, and others left to give it to.
+        """
+        size, shorter = self.first[n + 1] - self.first[n], self.suffixes[self.first[n] : self.first[n + 1]]
+        prefixes = self.keys[n - 1].numpy() // self.vocab_size
+        listed = np.bincount(prefixes[lower > 0], minlength=size)
+        left = totals[shorter] - np.bincount(prefixes, lower, minlength=size)
+        return left, (listed > 0) & (listed < self.events) & (left > NOTHING)
+
+    def totals(self) -> np.ndarray:
+        """Return room for the sums of P over all words after each context, (contexts,); that of the empty one is set.
+
+        `add_totals` writes those of longer contexts, order by order.
+        """
+        totals = np.ones(len(self.suffixes))
+        totals[0] = (10.0 ** self.probs[1 : 1 + self.vocab_size].astype(np.float64)).sum()
+        return totals
+
+    def add_totals(self, n: int, free: np.ndarray, totals: np.ndarray) -> None:
+        """Write the sum of P(w | h) over all words, for each context h of n words, into `totals`; `free` as above."""
+        own = 10.0 ** self.probs[self.first[n + 1] : self.first[n + 2]].astype(np.float64)
+        prefixes, here = self.keys[n - 1].numpy() // self.vocab_size, slice(self.first[n], self.first[n + 1])
+        totals[here] = np.bincount(prefixes, own, minlength=len(free)) + 10.0 ** self.backoffs[here] * free
 
 
 def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NGramTables:
@@ -111,18 +177,13 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
             it times (1 - the old lower sum).
     """
     contexts, weights = Contexts(tables), []
-    events = int((tables.log10_probs[0] > -np.inf).sum())
+    totals = contexts.totals()
     for n in range(1, tables.order):
-        prefixes, lower, size = (
-            tables.keys[n - 1] // tables.vocab_size,
-            10.0 ** contexts.lower(n + 1),
-            tables.sizes[n - 1],
-        )
-        listed = np.bincount(prefixes[lower > 0], minlength=size)
-        free = 1 - np.bincount(prefixes, lower, minlength=size)
-        some = (listed > 0) & (listed < events) & (free > _NOTHING)
-        ratio = np.divide(np.maximum(left[n - 1], 0), free, out=np.ones(size), where=some)
+        here = slice(contexts.first[n], contexts.first[n + 1])
+        free, some = contexts.free(n, 10.0 ** contexts.lower(n + 1), totals)
+        ratio = np.divide(np.maximum(left[n - 1], 0), free, out=np.ones(len(free)), where=some)
         with np.errstate(divide="ignore"):
-            weights.append(np.log10(ratio))
-        contexts.backoffs[contexts.first[n] : contexts.first[n + 1]] = weights[-1]
-    return replace(tables, log10_backoffs=[weight.astype(np.float32) for weight in weights])
+            weights.append(np.log10(ratio).astype(np.float32))
+        contexts.backoffs[here] = weights[-1]
+        contexts.add_totals(n, free, totals)
+    return replace(tables, log10_backoffs=weights)
