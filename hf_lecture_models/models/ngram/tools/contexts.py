@@ -7,7 +7,7 @@ of each stored n-gram after a *shorter* context, in float64, and for the back-of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 
 NOTHING = 1e-12
 """A smaller sum of probabilities is the rounding of 0."""
-ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 13
 """Of a table, so that what is computed on the way is small beside it."""
 
 
@@ -37,7 +37,7 @@ class Contexts:
         first: [n], the number of the first context of n words, up to that of the highest order.
         suffixes: (contexts,) the longest stored proper suffix of each.
         probs: (1 + n-grams of all orders,) float32 log10 P, by number.
-        backoffs: (contexts,) float64 log10 of the back-off weights, by number.
+        backoffs: (contexts,) float32 log10 of the back-off weights, by number.
         events: how many words have a probability.
     """
 
@@ -46,11 +46,17 @@ class Contexts:
         self.keys = [torch.from_numpy(keys) for keys in tables.keys]  # [n-2], of order n
         self.first = np.cumsum([0, 1, *sizes])
         self.probs = np.concatenate([np.zeros(1, np.float32), *tables.log10_probs])
-        self.backoffs = np.concatenate([np.zeros(1), *tables.log10_backoffs])
+        self.backoffs = np.concatenate([np.zeros(1, np.float32), *tables.log10_backoffs])
         self.events = int((tables.log10_probs[0] > -np.inf).sum())
         self.suffixes = np.zeros(self.first[self.order], np.int64)
         for n in range(2, self.order):
-            self.suffixes[self.first[n] : self.first[n + 1]] = self.suffixes_of(n, np.arange(sizes[n - 1]))
+            for rows in self.blocks(n):
+                self.suffixes[self.first[n] + rows] = self.suffixes_of(n, rows)
+
+    def blocks(self, n: int) -> Iterator[np.ndarray]:
+        """Yield the rows of an order's table in blocks."""
+        size = int(self.first[n + 1] - self.first[n])
+        return (np.arange(start, min(start + ROWS_AT_ONCE, size)) for start in range(0, size, ROWS_AT_ONCE))
 
     def words(self, n: int, rows: np.ndarray) -> np.ndarray:
         """Return the last word of some n-grams of order n, (rows,)."""
@@ -107,15 +113,21 @@ class Contexts:
 
     def lower(self, n: int) -> np.ndarray:
         """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
-        found: np.ndarray = np.empty(len(self.keys[n - 2]))
-        for start in range(0, len(found), ROWS_AT_ONCE):
-            rows = np.arange(start, min(start + ROWS_AT_ONCE, len(found)))
-            contexts = self.suffixes[self.prefixes(n, rows)]
+        parts = [lower for _, _, lower in self.lower_blocks(n)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def lower_blocks(self, n: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield what `lower` returns for some rows at a time: the rows, their contexts' indices in the order below."""
+        keys = self.keys[n - 2].numpy()
+        for start in range(0, len(keys), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(keys)))
+            prefixes = keys[rows] // self.vocab_size
+            contexts = self.suffixes[self.first[n - 1] + prefixes]
             if n == self.order:
-                found[rows] = self.log10(contexts, self.words(n, rows))
+                yield rows, prefixes, self.log10(contexts, keys[rows] - prefixes * self.vocab_size)
             else:  # the longest stored suffix was found already
-                found[rows] = self._by_suffix(contexts, self.suffixes[self.first[n] + rows])
-        return found
+                stored = self.suffixes[self.first[n] + start : self.first[n] + rows.stop]
+                yield rows, prefixes, self._by_suffix(contexts, stored)
 
     def _by_suffix(self, contexts: np.ndarray, stored: np.ndarray) -> np.ndarray:
         """Return what `log10` does, for words whose longest stored n-gram after a suffix of the context is known."""
@@ -131,37 +143,46 @@ class Contexts:
         """Return how many words each context or n-gram has, by number."""
         return np.searchsorted(self.first, numbers, side="right") - 1
 
-    def free(self, n: int, lower: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the shorter context of each context h of n words gives to all words that are not listed after h.
-
-        Args:
-            lower: (n-grams of order n + 1,) P(w | h') of the listed ones.
-            totals: (contexts,) the sum of P(w | h') over all words, by number: 1 up to rounding, which the difference
-                of two large sums must not have.
-
-        Returns:
-            The probability, (contexts of n words,) float64; and whether words are listed, and others left to give it to.
-        """
-        size, shorter = self.first[n + 1] - self.first[n], self.suffixes[self.first[n] : self.first[n + 1]]
-        prefixes = self.keys[n - 1].numpy() // self.vocab_size
-        listed = np.bincount(prefixes[lower > 0], minlength=size)
-        left = totals[shorter] - np.bincount(prefixes, lower, minlength=size)
-        return left, (listed > 0) & (listed < self.events) & (left > NOTHING)
-
     def totals(self) -> np.ndarray:
-        """Return room for the sums of P over all words after each context, (contexts,); that of the empty one is set.
+        """Return room for the sum of P over all words after each context, (contexts,); that of the empty one is set.
 
-        `add_totals` writes those of longer contexts, order by order.
+        `free` writes those of longer contexts, order by order.
         """
         totals = np.ones(len(self.suffixes))
-        totals[0] = (10.0 ** self.probs[1 : 1 + self.vocab_size].astype(np.float64)).sum()
+        totals[0] = power_of_ten(self.probs[1 : 1 + self.vocab_size]).sum()
         return totals
 
-    def add_totals(self, n: int, free: np.ndarray, totals: np.ndarray) -> None:
-        """Write the sum of P(w | h) over all words, for each context h of n words, into `totals`; `free` as above."""
-        own = 10.0 ** self.probs[self.first[n + 1] : self.first[n + 2]].astype(np.float64)
-        prefixes, here = self.keys[n - 1].numpy() // self.vocab_size, slice(self.first[n], self.first[n + 1])
-        totals[here] = np.bincount(prefixes, own, minlength=len(free)) + 10.0 ** self.backoffs[here] * free
+    def free(self, n: int, totals: np.ndarray, lower: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the context h' gives to all words that are not listed after h, for each context h of n words.
+
+        Args:
+            totals: the sum over all words after each shorter context, which is 1 up to rounding: a difference of large
+                sums must not have the rounding. The sum of the listed words after h is written.
+            lower: P(w | h') of each n-gram hw is written, if there is room, (n-grams of order n + 1,) float64.
+
+        Returns:
+            The probability, (contexts of n words,) float64; and whether words are listed after h, and others are left
+            that h' gives more than nothing.
+        """
+        here, probs = slice(self.first[n], self.first[n + 1]), self.probs[self.first[n + 1] : self.first[n + 2]]
+        free, sums = totals[self.suffixes[here]], totals[here]
+        listed: np.ndarray = np.zeros(len(free), np.int32)
+        sums[:] = 0
+        for rows, prefixes, logs in self.lower_blocks(n + 1):
+            values = power_of_ten(logs)
+            start, some = prefixes[0], slice(prefixes[0], prefixes[-1] + 1)
+            free[some] -= np.bincount(prefixes - start, values)
+            listed[some] += np.bincount((prefixes - start)[values > 0], minlength=some.stop - start)
+            sums[some] += np.bincount(prefixes - start, power_of_ten(probs[rows]))
+            if lower is not None:
+                lower[rows] = values
+        return free, (listed > 0) & (listed < self.events) & (free > NOTHING)
+
+
+def power_of_ten(logs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return 10 to the power of some logarithms, float64, in `out` if it is given; faster than numpy's own."""
+    out = np.multiply(logs, np.log(10.0), out=out)
+    return np.exp(out, out=out)
 
 
 def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NGramTables:
@@ -180,10 +201,12 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
     totals = contexts.totals()
     for n in range(1, tables.order):
         here = slice(contexts.first[n], contexts.first[n + 1])
-        free, some = contexts.free(n, 10.0 ** contexts.lower(n + 1), totals)
-        ratio = np.divide(np.maximum(left[n - 1], 0), free, out=np.ones(len(free)), where=some)
+        free, some = contexts.free(n, totals)
+        ratio = np.maximum(left[n - 1], 0)
+        ratio[some] /= free[some]
+        ratio[~some] = 1
         with np.errstate(divide="ignore"):
-            weights.append(np.log10(ratio).astype(np.float32))
+            weights.append(np.log10(ratio, out=ratio).astype(np.float32))
         contexts.backoffs[here] = weights[-1]
-        contexts.add_totals(n, free, totals)
+        totals[here] += np.multiply(power_of_ten(weights[-1], out=ratio), free, out=free)
     return replace(tables, log10_backoffs=weights)

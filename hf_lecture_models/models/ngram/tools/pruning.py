@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.estimation_ngram import Texts
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.smoothing.interpolated import renumber
-from hf_lecture_models.models.ngram.tools.contexts import Contexts, with_back_off_weights
+from hf_lecture_models.models.ngram.tools.contexts import Contexts, power_of_ten, with_back_off_weights
 from hf_lecture_models.models.ngram.tools.pruning_checks import (
     bytes_of,
     check_choice,
@@ -36,7 +37,7 @@ from hf_lecture_models.models.ngram.tools.pruning_criteria import (
     Siblings,
     context_probs,
     context_probs_of,
-    siblings_of,
+    judged,
 )
 
 
@@ -110,8 +111,9 @@ class Pruning:
             keep_what_others_need(contexts, values)
             del contexts
             threshold = self._threshold(model, values)
-            found = without(tables, [kept >= threshold for kept in values], left)
-            del values, left
+            kept = [of >= threshold for of in values]
+            del values
+            found = without(tables, kept, left)
             bar.update(max(tables.order - 1, 0))
         config = type(model.config).from_dict(model.config.to_dict())
         result = type(model).from_tables(found, config, model.word_classes())
@@ -126,14 +128,15 @@ class Pruning:
         counts = None if self.counts is None else counts_in_text(model, contexts, self.counts, self.tokenizer, bar)
         history = self._history(model, contexts)
         for n in range(2, contexts.order + 1):
-            siblings, others = siblings_of(contexts, n, totals)
-            here = slice(contexts.first[n - 1], contexts.first[n])
-            values.append(self._measure(siblings, n, history[here], None if counts is None else counts[n - 2]))
+            here = history[contexts.first[n - 1] : contexts.first[n]]
+            measure = partial(self._measure, n, here, None if counts is None else counts[n - 2])
+            of_order, others = judged(contexts, n, totals, measure)
+            values.append(of_order)
             left.append(others)
             bar.update()
         return values, left
 
-    def _measure(self, siblings: Siblings, n: int, history: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+    def _measure(self, n: int, history: np.ndarray, counts: np.ndarray | None, siblings: Siblings) -> np.ndarray:
         if self.at_most is not None and counts is not None:
             return (counts > self.at_most[min(n, len(self.at_most)) - 1]).astype(float)
         if self.criterion == "entropy":
@@ -193,7 +196,8 @@ def smallest_threshold(
             f"`{name}` is {budget:,}, and {cost(np.inf):,} are the fewest: 1-grams stay, and so do n-grams without which "
             "a word would be impossible"
         )
-    candidates = np.unique(np.concatenate([*values, [np.inf]]))
+    candidates = np.concatenate([*values, [np.inf]])
+    candidates.sort()
     return float(candidates[bisect_left(candidates, True, key=lambda threshold: cost(threshold) <= budget)])
 
 
@@ -207,15 +211,14 @@ def keep_what_others_need(contexts: Contexts, values: list[np.ndarray]) -> None:
         values: [n-2], (n-grams of order n,) float64.
     """
     for n in range(contexts.order, 2, -1):
-        prefixes = contexts.keys[n - 2].numpy() // contexts.vocab_size
-        starts = np.flatnonzero(np.diff(prefixes, prepend=-1))
-        if not starts.size:
-            continue
-        needed, of = prefixes[starts], np.maximum.reduceat(values[n - 2], starts)
-        values[n - 3][needed] = np.maximum(values[n - 3][needed], of)
-        if n > 3:
-            ends = contexts.suffixes[contexts.first[n - 1] + needed] - contexts.first[n - 2]
-            np.maximum.at(values[n - 4], ends[ends >= 0], of[ends >= 0])
+        for rows in contexts.blocks(n):
+            prefixes = contexts.keys[n - 2].numpy()[rows] // contexts.vocab_size
+            starts = np.flatnonzero(np.diff(prefixes, prepend=-1))
+            needed, of = prefixes[starts], np.maximum.reduceat(values[n - 2][rows], starts)
+            values[n - 3][needed] = np.maximum(values[n - 3][needed], of)
+            if n > 3:
+                ends = contexts.suffixes[contexts.first[n - 1] + needed] - contexts.first[n - 2]
+                np.maximum.at(values[n - 4], ends[ends >= 0], of[ends >= 0])
 
 
 def without(tables: NGramTables, kept: list[np.ndarray], left: list[np.ndarray]) -> NGramTables:
@@ -224,17 +227,17 @@ def without(tables: NGramTables, kept: list[np.ndarray], left: list[np.ndarray])
     Args:
         tables: the model.
         kept: [n-2], (n-grams of order n,) bool; the context of one that is kept is kept too.
-        left: [n-2], (n-grams of order n - 1,) float64: the probability of the words not listed after each. That of
-            the removed n-grams is added in place.
+        left: [n-2], (n-grams of order n - 1,) float64: the probability of the words not listed after each; it becomes
+            that of the smaller model.
     """
     keys = []
     contexts: list[np.ndarray | slice] = [slice(None), *kept]
     for n in range(2, tables.order + 1):
         old, stay = tables.keys[n - 2], kept[n - 2]
-        gone = 10.0 ** tables.log10_probs[n - 1][~stay].astype(np.float64)
+        gone = power_of_ten(tables.log10_probs[n - 1][~stay])
         left[n - 2] += np.bincount(old[~stay] // tables.vocab_size, gone, minlength=len(left[n - 2]))
+        left[n - 2] = left[n - 2][contexts[n - 2]]
         keys.append(renumber(old[stay], contexts[n - 2], tables.vocab_size))
     probs = [of[stay] for of, stay in zip(tables.log10_probs, contexts, strict=True)]
-    backoffs = [of[stay] for of, stay in zip(tables.log10_backoffs, contexts, strict=False)]
-    smaller = replace(tables, keys=keys, log10_probs=probs, log10_backoffs=backoffs)
-    return with_back_off_weights(smaller, [of[stay] for of, stay in zip(left, contexts, strict=False)])
+    nothing = [np.broadcast_to(np.float32(0), len(of)) for of in left]  # these weights are not read
+    return with_back_off_weights(replace(tables, keys=keys, log10_probs=probs, log10_backoffs=nothing), left)

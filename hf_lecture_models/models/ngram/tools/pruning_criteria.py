@@ -23,12 +23,12 @@ n-gram of the lowest probability is then judged so, and the others as if it were
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from hf_lecture_models.models.ngram.tools.contexts import ROWS_AT_ONCE, Contexts
+from hf_lecture_models.models.ngram.tools.contexts import ROWS_AT_ONCE, Contexts, power_of_ten
 
 _WRONG_SUM = 1e-4
 """A context that is further from one has a wrong weight: it is not the rounding to float32."""
@@ -39,19 +39,20 @@ class Siblings:
     """The n-grams hw of one order, and the contexts h that they share.
 
     >>> probs, lower, left, free = np.log10([0.5, 0.4]), np.array([0.5, 0.1]), np.array([0.1]), np.array([0.4])
-    >>> siblings = Siblings(np.array([0, 0]), probs, lower, left, free, np.array([], int))
+    >>> siblings = Siblings(np.array([7, 8]), 10, probs, lower, left, free, np.array([], int))
     >>> siblings.changes(np.array([0.2])).round(3).tolist()  # P(h) = 0.2; 0.4 is much larger than 0.1
     [0.0, 0.0]
 
     Attributes:
-        prefixes: (n-grams,) the index of h among the n-grams of the order below, not decreasing.
+        keys, vocab_size: (n-grams,) as in the tables: the index of h among the n-grams of the order below, and w.
         log10_probs: (n-grams,) log10 p(w|h).
         lower: (n-grams,) p(w|h').
         left, free: (contexts,) as above, of the n-gram's neighbours.
         unmoved: (some n-grams,) those whose removal alone changes nothing.
     """
 
-    prefixes: np.ndarray
+    keys: np.ndarray
+    vocab_size: int
     log10_probs: np.ndarray
     lower: np.ndarray
     left: np.ndarray
@@ -61,9 +62,9 @@ class Siblings:
     def changes(self, history: np.ndarray) -> np.ndarray:
         """Return the relative change of the perplexity by the removal of each n-gram, (n-grams,) float64.
 
-        P(h), ``history``, is (contexts,).
+        P(h), ``history``, is (contexts,). The values take the memory of `lower`.
         """
-        values: np.ndarray = np.empty(len(self.prefixes))
+        values = self.lower
         for rows, at, probs, ratios, weights in self._blocks():
             # Where nothing is left, its logarithm does not matter.
             old = np.log(self.left[at], out=np.zeros(len(at)), where=self.left[at] > 0) - np.log(self.free[at])
@@ -74,9 +75,10 @@ class Siblings:
     def weighted_differences(self, history: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
         """Return N(hw) [ln p - ln p'] for each n-gram, (n-grams,) float64.
 
-        N(hw) are the ``counts``, (n-grams,), or else P(h) p(w|h), where P(h), ``history``, is (contexts,).
+        N(hw) are the ``counts``, (n-grams,), or else P(h) p(w|h), where P(h), ``history``, is (contexts,). The values
+        take the memory of `lower`.
         """
-        values: np.ndarray = np.empty(len(self.prefixes))
+        values = self.lower
         for rows, at, probs, ratios, _ in self._blocks():
             values[rows] = _times(history[at] * probs if counts is None else counts[rows], ratios)
         values[self.unmoved] = 0
@@ -84,9 +86,9 @@ class Siblings:
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield rows, their contexts, p, ln p - ln p' and ln bow', each (rows,), for some rows at a time."""
-        for start in range(0, len(self.prefixes), ROWS_AT_ONCE):
+        for start in range(0, len(self.keys), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            at, lower = self.prefixes[rows], self.lower[rows]
+            at, lower = self.keys[rows] // self.vocab_size, self.lower[rows]
             logs = self.log10_probs[rows] * np.log(10.0)
             probs = np.exp(logs)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,47 +99,53 @@ class Siblings:
                 yield rows, at, probs, ratios, weights
 
 
-def siblings_of(contexts: Contexts, n: int, totals: np.ndarray) -> tuple[Siblings, np.ndarray]:
-    """Return the n-grams of order n with their contexts, and what is left to other words after each of these.
+def judged(
+    contexts: Contexts, n: int, totals: np.ndarray, measure: Callable[[Siblings], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a measure says of the n-grams of order n, and what is left to other words after their contexts.
+
+    A context whose sum is not one leaves what the listed words do not have.
 
     Args:
+        contexts: those of the model.
+        n: 2 or more.
         totals: the sum over all words after each shorter context; that after the contexts of n - 1 words is written.
-
-    A context whose sum is not one gets what the listed words do not have.
+        measure: one of the methods of `Siblings`.
     """
-    lower = 10.0 ** contexts.lower(n)
-    free, some = contexts.free(n - 1, lower, totals)
-    contexts.add_totals(n - 1, free, totals)
-    here = slice(contexts.first[n - 1], contexts.first[n])
-    left = np.maximum(10.0 ** contexts.backoffs[here] * free, 0)
-    wrong = np.abs(totals[here] - 1) > _WRONG_SUM
-    left[wrong] = np.maximum(1 - (totals[here] - 10.0 ** contexts.backoffs[here] * free)[wrong], 0)
+    keys, here = contexts.keys[n - 2].numpy(), slice(contexts.first[n - 1], contexts.first[n])
+    log10_probs, lower = contexts.probs[contexts.first[n] : contexts.first[n + 1]], np.empty(len(keys))
+    free, some = contexts.free(n - 1, totals, lower)
+    left = power_of_ten(contexts.backoffs[here])
+    left *= free
+    totals[here] += left
+    wrong = np.flatnonzero(np.abs(totals[here] - 1) > _WRONG_SUM)
+    left[wrong] = 1 - (totals[here][wrong] - left[wrong])
+    np.maximum(left, 0, out=left)
     left[~some] = 0
-    prefixes = contexts.keys[n - 2].numpy() // contexts.vocab_size
-    log10_probs = contexts.probs[contexts.first[n] : contexts.first[n + 1]]
-    least = _least_of_full(prefixes, log10_probs, lower, ~some)
-    judged = left.copy()
-    judged[prefixes[least]] = 10.0 ** log10_probs[least].astype(np.float64)
-    free[prefixes[least]] = lower[least]
-    return Siblings(prefixes, log10_probs, lower, judged, free, least), left
+    least = _least_of_full(keys, contexts.vocab_size, log10_probs, lower, ~some)
+    at = keys[least] // contexts.vocab_size
+    left[at], free[at] = power_of_ten(log10_probs[least]), lower[least]
+    values = measure(Siblings(keys, contexts.vocab_size, log10_probs, lower, left, free, least))
+    left[at] = 0
+    return values, left
 
 
 def _least_of_full(
-    prefixes: np.ndarray, log10_probs: np.ndarray, lower: np.ndarray, full: np.ndarray
+    keys: np.ndarray, vocab_size: int, log10_probs: np.ndarray, lower: np.ndarray, full: np.ndarray
 ) -> np.ndarray:
     """Return the n-gram of the lowest probability after each context that is `full`: after which all words are listed.
 
-    >>> prefixes, log10_probs = np.array([0, 0, 1, 1, 1]), np.array([-1.0, -2, -3, -4, -4])
-    >>> _least_of_full(prefixes, log10_probs, np.ones(5), np.array([False, True])).tolist()
+    >>> keys, log10_probs = np.array([0, 1, 10, 11, 12]), np.array([-1.0, -2, -3, -4, -4])
+    >>> _least_of_full(keys, 10, log10_probs, np.ones(5), np.array([False, True])).tolist()
     [3]
     """
-    rows = np.flatnonzero(full[prefixes] & (lower > 0))
-    if not rows.size:
-        return rows
-    starts = np.flatnonzero(np.diff(prefixes[rows], prepend=-1))
-    lowest = np.minimum.reduceat(log10_probs[rows], starts)
-    ties = rows[log10_probs[rows] == np.repeat(lowest, np.diff(np.append(starts, len(rows))))]
-    return ties[np.diff(prefixes[ties], prepend=-1) > 0]
+    at = np.flatnonzero(full)
+    firsts, ends = np.searchsorted(keys, at * vocab_size), np.searchsorted(keys, (at + 1) * vocab_size)
+    found = [np.zeros(0, np.int64)]
+    for first, end in zip(firsts[ends > firsts].tolist(), ends[ends > firsts].tolist(), strict=True):
+        rows = first + np.flatnonzero(lower[first:end] > 0)
+        found.append(rows[np.argmin(log10_probs[rows])][None] if rows.size else rows)
+    return np.concatenate(found)
 
 
 def context_probs(contexts: Contexts, begin: int | None, end: int | None) -> np.ndarray:
@@ -147,10 +155,11 @@ def context_probs(contexts: Contexts, begin: int | None, end: int | None) -> np.
     if contexts.order > 1 and begin is not None and end is not None:
         log10_probs[1 + begin] = contexts.probs[1 + end]
     for n in range(2, contexts.order):
+        for rows in contexts.blocks(n):
+            log10_probs[contexts.first[n] + rows] = log10_probs[contexts.prefixes(n, rows)]
         here = slice(contexts.first[n], contexts.first[n + 1])
-        prefixes = contexts.prefixes(n, np.arange(here.stop - here.start))
-        log10_probs[here] = log10_probs[prefixes] + contexts.probs[here]
-    return 10.0**log10_probs
+        log10_probs[here] += contexts.probs[here]
+    return power_of_ten(log10_probs)
 
 
 def context_probs_of(
@@ -164,14 +173,12 @@ def context_probs_of(
         if begin is not None and end is not None:
             log10_probs[1 + begin] = other.probs[1 + ids[end]]
     for n in range(2, contexts.order):
-        size = int(contexts.first[n + 1] - contexts.first[n])
-        for start in range(0, size, ROWS_AT_ONCE):
-            rows = np.arange(start, min(start + ROWS_AT_ONCE, size))
+        for rows in contexts.blocks(n):
             prefixes, words = contexts.prefixes(n, rows), ids[contexts.words(n, rows)]
             numbers = contexts.first[n] + rows
             log10_probs[numbers] = log10_probs[prefixes] + other.log10(places[prefixes], words)
             places[numbers] = other.longest(places[prefixes], words)
-    return 10.0**log10_probs
+    return power_of_ten(log10_probs)
 
 
 def _times(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
