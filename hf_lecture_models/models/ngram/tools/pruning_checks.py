@@ -43,7 +43,7 @@ def check_choice(options: Any, order: int) -> None:
     if options.at_most is not None:
         _check_at_most(options, order)
     elif options.counts is not None and entropy:
-        raise ValueError("`counts` are not read by the entropy; give `at_most` too, or criterion='weighted_difference'")
+        raise ValueError("`counts` are not read by the entropy; give `at_most` too, or weighted_difference as `criterion`")
     if options.counts is not None and options.history is not None:
         raise ValueError("`history` is not read where `counts` are given; leave one of them out")
 
@@ -105,8 +105,8 @@ def warn_of_lower_orders(model: NGramForCausalLM) -> None:
     if smoothing in (*KNESER_NEY, "pitman_yor"):
         warnings.warn(
             f"the model was smoothed by {smoothing}, whose lower orders count different words before, so that its "
-            "probabilities of contexts are not the text's, and pruning is worse for it; give `history`, a model of "
-            "another smoothing (docs/ngram_tools.md)",
+            "probabilities of contexts are not the text's, and pruning is worse for it; give a model of another "
+            "smoothing as `history` (--history-model); docs/ngram_tools.md has figures",
             stacklevel=4,
         )
 
