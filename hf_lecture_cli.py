@@ -201,17 +201,12 @@ Criterion = StrEnum("Criterion", ["entropy", "weighted_difference"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
-NGramModel = Annotated[
-    str,
-    Argument(
-        help="An n-gram model: its folder, its name on the Hub, an ARPA file, or one of KenLM's binary files.",
-        metavar="MODEL",
-    ),
-]
-NGramOutput = Annotated[
+NewNGrams = Annotated[
     Path,
     Argument(
-        help="A new ARPA file (.arpa, .arpa.gz), a binary file of KenLM (.bin, .klm), or else a folder.", metavar="OUT"
+        help="An ARPA file (.arpa or .lm, also .gz, .bz2, .xz, .zst), one of KenLM's binary files (.bin, .klm), or a "
+        "new folder.",
+        metavar="OUT",
     ),
 ]
 Files = Annotated[
@@ -1047,8 +1042,8 @@ def convert(
 
 @app.command(short_help="Remove the n-grams that change a model least: by a threshold, a number, or bytes.")
 def prune(
-    name: NGramModel,
-    output: NGramOutput,
+    name: Model,
+    output: NewNGrams,
     threshold: Annotated[
         float | None,
         Option(help="Remove n-grams whose removal makes the perplexity larger by a smaller part, such as 1e-7."),
@@ -1093,6 +1088,49 @@ def prune(
     if sum(value is not None for value in (threshold, ngrams, bytes, at_most)) != 1:
         raise typer.BadParameter("give one of --threshold, --ngrams, --bytes and --at-most")
     _run("prune", "cli.prune", locals())
+
+
+@app.command(short_help="Cut an n-gram model to the words of a vocabulary.")
+def cut(
+    name: Model,
+    vocabulary: Annotated[
+        Path,
+        Argument(
+            help="A file with a word in each line; what follows it, such as a pronunciation, is not read.",
+            metavar="VOCABULARY",
+        ),
+    ],
+    output: NewNGrams,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model without the words that a vocabulary lacks; <unk> gets their probability."""
+    _run("cut", "cli.cut", locals())
+
+
+@app.command(short_help="Add words to an n-gram model.")
+def extend(
+    name: Model,
+    words: Annotated[
+        str,
+        Argument(
+            help="New words with commas between: WORD, WORD:PROBABILITY, or WORD:WORD2 for a word like WORD2; or a "
+            "file of lines WORD, WORD PROBABILITY, or WORD WORD2.",
+            metavar="WORDS",
+        ),
+    ],
+    output: NewNGrams,
+    from_unk: Annotated[
+        bool,
+        Option(
+            "--from-unk",
+            "--from_unk",
+            help="Take the probabilities from <unk> alone, not from all words in proportion.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model that knows further words; a word without a probability gets the least one of a word."""
+    _run("extend", "cli.extend", locals())
 
 
 @app.command(short_help="Serve a web page with a tab for all that the models do.")

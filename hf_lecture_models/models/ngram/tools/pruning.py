@@ -168,9 +168,7 @@ class Pruning:
         return smallest_threshold(values, costs, bytes_of(self.bytes), fixed, "bytes")
 
 
-def smallest_threshold(
-    values: Sequence[np.ndarray], costs: Sequence[int], budget: int, fixed: int, name: str
-) -> float:
+def smallest_threshold(values: Sequence[np.ndarray], costs: Sequence[int], budget: int, fixed: int, name: str) -> float:
     """Return the smallest of the values with which those that are not below it cost at most the budget.
 
     >>> smallest_threshold([np.array([0.1, 0.3, 0.3]), np.array([0.2])], [2, 1], 7, 2, "bytes")

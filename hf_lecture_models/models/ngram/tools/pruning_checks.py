@@ -43,7 +43,9 @@ def check_choice(options: Any, order: int) -> None:
     if options.at_most is not None:
         _check_at_most(options, order)
     elif options.counts is not None and entropy:
-        raise ValueError("`counts` are not read by the entropy; give `at_most` too, or weighted_difference as `criterion`")
+        raise ValueError(
+            "`counts` are not read by the entropy; give `at_most` too, or weighted_difference as `criterion`"
+        )
     if options.counts is not None and options.history is not None:
         raise ValueError("`history` is not read where `counts` are given; leave one of them out")
 
