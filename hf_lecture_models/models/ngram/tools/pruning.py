@@ -60,7 +60,7 @@ def prune(
     >>> texts = ["the cat sat", "the cat ran", "the dog ran"]
     >>> model = NGramForCausalLM.fit(texts, WordTokenizer.train(texts), 3, "absolute_discounting")
     >>> model.config.ngram_counts, model.prune(0.02).config.ngram_counts, model.prune(ngrams=12).config.ngram_counts
-    ([8, 8, 8], [8, 6, 3], [8, 4, 0])
+    ([8, 8, 8], [8, 8, 0], [8, 4, 0])
 
     Args:
         threshold: n-grams whose removal makes the perplexity larger by a smaller part are removed, such as 1e-7; for
@@ -191,8 +191,8 @@ def smallest_threshold(values: Sequence[np.ndarray], costs: Sequence[int], budge
 
     if cost(np.inf) > budget:
         raise ValueError(
-            f"`{name}` is {budget:,}, and {cost(np.inf):,} are the fewest: 1-grams stay, and so do n-grams without which "
-            "a word would be impossible"
+            f"`{name}` is {budget:,}, and {cost(np.inf):,} are the fewest: 1-grams stay, and so do n-grams without "
+            "which a word would be impossible"
         )
     candidates = np.concatenate([*values, [np.inf]])
     candidates.sort()

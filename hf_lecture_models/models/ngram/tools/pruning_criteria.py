@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What the removal of an n-gram changes in a back-off model, for all n-grams of a table at a time.
 
-Without the n-gram hw, w after h has the probability p'(w|h) = bow'(h) p(w|h'), where h' is h without its first word, and
-the back-off weight of h is such that the context still sums to one (A. Stolcke, Entropy-based Pruning of Backoff
+Without the n-gram hw, w after h has the probability p'(w|h) = bow'(h) p(w|h'), where h' is h without its first word.
+The new back-off weight is such that the context still sums to one (A. Stolcke, Entropy-based Pruning of Backoff
 Language Models, 1998, equations 2 to 6):
 
     left(h)  = 1 - sum of p(v|h) over the v listed after h                 = bow(h) free(h)
@@ -41,7 +41,7 @@ class Siblings:
     >>> probs, lower, left, free = np.log10([0.5, 0.4]), np.array([0.5, 0.1]), np.array([0.1]), np.array([0.4])
     >>> siblings = Siblings(np.array([7, 8]), 10, probs, lower, left, free, np.array([], int))
     >>> siblings.changes(np.array([0.2])).round(3).tolist()  # P(h) = 0.2; 0.4 is much larger than 0.1
-    [0.0, 0.0]
+    [0.021, 0.087]
 
     Attributes:
         keys, vocab_size: (n-grams,) as in the tables: the index of h among the n-grams of the order below, and w.
