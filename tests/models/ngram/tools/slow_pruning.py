@@ -24,7 +24,7 @@ def new_weight(model: SlowModel, context: Gram, removed: set[str]) -> float:
     others = [word for word in model.words if (*context, word) not in model.probs or word in removed]
     mass = math.fsum(10 ** model.log10(context, word) for word in others)
     lower = math.fsum(10 ** model.log10(context[1:], word) for word in others)
-    return mass / lower
+    return mass / lower if lower else 1.0
 
 
 def divergence(model: SlowModel, gram: Gram, removed: set[str]) -> float:

@@ -178,7 +178,7 @@ def write_arpa(path, grams):
 def test_contexts_that_list_every_word(tmp_path):
     """The removal of one word changes nothing there, and that of all would change much."""
     lower = {"x": 0.4, "y": 0.3, "z": 0.2, "</s>": 0.1}
-    after = {"x": {"x": 0.1, "y": 0.2, "z": 0.6, "</s>": 0.1}, "y": {"z": 0.8}, "<s>": {"z": 0.3}}
+    after = {"x": {"x": 0.12, "y": 0.2, "z": 0.6, "</s>": 0.08}, "y": {"z": 0.8}, "<s>": {"z": 0.3}}
     grams = {"<s>": (-99, math.log10(0.7 / 0.8)), "</s>": (-1, 0)}
     grams |= {word: (math.log10(lower[word]), math.log10(0.25) if word == "y" else 0) for word in "xyz"}
     grams |= {f"{h} {word}": (math.log10(p), 0) for h, words in after.items() for word, p in words.items()}
