@@ -197,6 +197,7 @@ EXERCISE_NAMES = (
     *("linear_attention_step", "all"),
 )
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
+Criterion = StrEnum("Criterion", ["entropy", "weighted_difference"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
@@ -1065,6 +1066,56 @@ def convert(
 ) -> None:
     """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
     _run("convert", "cli.convert", locals())
+
+
+@app.command(short_help="Remove the n-grams that change a model least: by a threshold, a number, or bytes.")
+def prune(
+    name: Model,
+    output: NewNGrams,
+    threshold: Annotated[
+        float | None,
+        Option(help="Remove n-grams whose removal makes the perplexity larger by a smaller part, such as 1e-7."),
+    ] = None,
+    ngrams: Annotated[int | None, Option(min=1, help="Keep at most so many n-grams, 1-grams included.")] = None,
+    bytes: Annotated[
+        str | None, Option(help="Keep tables of at most this size, such as 10MB: that of OUT's model.safetensors.")
+    ] = None,
+    at_most: Annotated[
+        str | None,
+        Option(
+            "--at-most",
+            "--at_most",
+            help="With --counts: per order, remove n-grams counted at most so often, such as 0,1,2. The last number "
+            "holds for higher orders; 1-grams stay, so the first is 0.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        Criterion,
+        Option(help="What is below the threshold: the change by relative entropy, or Seymore and Rosenfeld's weights."),
+    ] = Criterion.entropy,
+    history: Annotated[
+        str | None,
+        Option(
+            "--history-model",
+            "--history_model",
+            "--history",
+            help="An n-gram model for the probabilities of contexts, as Kneser-Ney needs it; by default MODEL itself.",
+            metavar="MODEL",
+        ),
+    ] = None,
+    counts: Annotated[
+        Path | None,
+        Option(help="A text whose counts --at-most and weighted_difference take.", callback=_refuse_unreadable_file),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a smaller n-gram model to OUT, and set its back-off weights anew, so that all contexts sum to one.
+
+    Give one of --threshold, --ngrams, --bytes and --at-most.
+    """
+    if sum(value is not None for value in (threshold, ngrams, bytes, at_most)) != 1:
+        raise typer.BadParameter("give one of --threshold, --ngrams, --bytes and --at-most")
+    _run("prune", "cli.prune", locals())
 
 
 @app.command(short_help="Cut an n-gram model to the words of a vocabulary.")

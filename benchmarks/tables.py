@@ -367,6 +367,16 @@ def mixed_ngrams() -> Rows:
     return found
 
 
+def pruned_ngrams() -> Rows:
+    none, *rows = record("ngram_pruning", "rows")
+    found = [["none", f"{none['ngrams']:,}", f"{none['perplexity']:.1f}", ""]]
+    for own, other in zip(rows[::2], rows[1::2], strict=True):
+        found.append(
+            [f"{own['threshold']:.0e}", f"{own['ngrams']:,}", *(f"{x['perplexity']:.1f}" for x in (own, other))]
+        )
+    return found
+
+
 def gradient_flow() -> Rows:
     found = []
     for name, model in record("gradient_flow", "models").items():

@@ -205,6 +205,7 @@ VERBS = [
     ["exercise", "lstm_cell", "MY.py"],
     ["convert", "FROM", "TO"],
     ["cut", "MODEL", "VOCABULARY", "OUT"],
+    ["prune", "MODEL", "OUT", "--threshold", "1e-7"],
     ["extend", "MODEL", "WORDS", "OUT"],
     ["count", "--output", "NEW"],
     ["mix", "MODEL", "MODEL", "OUT", "--weights", "0.5,0.5"],

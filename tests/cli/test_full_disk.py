@@ -74,6 +74,7 @@ ROOMS = {
     "convert to ARPA": [0],
     "convert to packed ARPA": [0],
     "convert from ARPA": [0, 4, 12],
+    "prune": [0],
     "cut": [0],
     "extend": [0, 4, 12],
     "mix": [0, 4, 12],

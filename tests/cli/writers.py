@@ -33,6 +33,7 @@ WRITERS = {
     "convert to ARPA": Writer("hf-lecture convert trigram OUT/new.arpa"),
     "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
+    "prune": Writer("hf-lecture prune trigram OUT/new.arpa.gz --threshold 1e-3"),
     "cut": Writer("hf-lecture cut trigram text.txt OUT/new.arpa"),
     "extend": Writer("hf-lecture extend lm.arpa zebra:cat OUT/new"),
     "count": Writer("hf-lecture count text.txt --output OUT/new.counts"),

@@ -30,6 +30,7 @@ setattr(NGramTrie, "find", find_indexed)  # noqa: B010
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
 attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
+attach(NGramForCausalLM, f"{__name__}.tools.pruning", methods=["prune"])
 attach(
     NGramForCausalLM,
     f"{__name__}.tables_ngram",

@@ -16,9 +16,10 @@ import torch
 from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 
-_NOTHING = 1e-12
+NOTHING = 1e-12
 """A smaller sum of probabilities is the rounding of 0."""
-_PART = 1 << 16
+ROWS_AT_ONCE = 1 << 13
+"""Of a table, so that what is computed on the way is small beside it."""
 
 
 class Contexts:
@@ -36,7 +37,8 @@ class Contexts:
         first: [n], the number of the first context of n words, up to that of the highest order.
         suffixes: (contexts,) the longest stored proper suffix of each.
         probs: (1 + n-grams of all orders,) float32 log10 P, by number.
-        backoffs: (contexts,) float64 log10 of the back-off weights, by number.
+        backoffs: (contexts,) float32 log10 of the back-off weights, by number.
+        events: how many words have a probability.
     """
 
     def __init__(self, tables: NGramTables) -> None:
@@ -44,10 +46,16 @@ class Contexts:
         self.keys = [torch.from_numpy(keys) for keys in tables.keys]  # [n-2], of order n
         self.first = np.cumsum([0, 1, *sizes])
         self.probs = np.concatenate([np.zeros(1, np.float32), *tables.log10_probs])
-        self.backoffs = np.concatenate([np.zeros(1), *tables.log10_backoffs])
+        self.backoffs = np.concatenate([np.zeros(1, np.float32), *tables.log10_backoffs])
+        self.events = int((tables.log10_probs[0] > -np.inf).sum())
         self.suffixes = np.zeros(self.first[self.order], np.int64)
         for n in range(2, self.order):
-            self.suffixes[self.first[n] : self.first[n + 1]] = self.suffixes_of(n, np.arange(sizes[n - 1]))
+            for rows in self.blocks(n):
+                self.suffixes[self.first[n] + rows] = self.suffixes_of(n, rows)
+
+    def blocks(self, n: int) -> Iterator[np.ndarray]:
+        """Yield the rows of an order's table in blocks."""
+        return (np.arange(part.start, part.stop) for part in parts(int(self.first[n + 1] - self.first[n])))
 
     def words(self, n: int, rows: np.ndarray) -> np.ndarray:
         """Return the last word of some n-grams of order n, (rows,)."""
@@ -73,8 +81,17 @@ class Contexts:
         """Return the longest stored proper suffix of some n-grams of order n, (rows,)."""
         if n == 1:
             return np.zeros_like(rows)
-        words, contexts = self.words(n, rows), self.suffixes[self.prefixes(n, rows)]
-        found, missing = np.full(len(rows), -1), np.arange(len(rows))
+        return self._follow(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
+
+    def longest(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the context after each "context word": its longest stored suffix of at most order-1 words."""
+        if self.order == 1:
+            return np.zeros_like(contexts)
+        return self._follow(np.where(contexts < self.first[self.order - 1], contexts, self.suffixes[contexts]), words)
+
+    def _follow(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the longest stored suffix of each "context word"; `contexts` is overwritten."""
+        found, missing = np.full(len(words), -1), np.arange(len(words))
         while missing.size:
             found[missing] = self.children(contexts[missing], words[missing])
             missing = missing[found[missing] < 0]
@@ -101,17 +118,81 @@ class Contexts:
 
     def lower(self, n: int) -> np.ndarray:
         """Return log10 P(w | h') of each n-gram hw of order n, (n-grams,) float64; h' is h without its first word."""
-        found = np.empty(len(self.keys[n - 2]))
-        for part in parts(len(found)):
-            rows = np.arange(part.start, part.stop)
-            found[part] = self.log10(self.suffixes[self.prefixes(n, rows)], self.words(n, rows))
-        return found
+        parts = [lower for _, _, lower in self.lower_blocks(n)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def lower_blocks(self, n: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield what `lower` returns for some rows at a time: the rows, their contexts' indices in the order below."""
+        keys = self.keys[n - 2].numpy()
+        for rows in parts(len(keys)):
+            prefixes = keys[rows] // self.vocab_size
+            contexts = self.suffixes[self.first[n - 1] + prefixes]
+            if n == self.order:
+                yield rows, prefixes, self.log10(contexts, keys[rows] - prefixes * self.vocab_size)
+            else:  # the longest stored suffix was found already
+                stored = self.suffixes[self.first[n] + rows.start : self.first[n] + rows.stop]
+                yield rows, prefixes, self._by_suffix(contexts, stored)
+
+    def _by_suffix(self, contexts: np.ndarray, stored: np.ndarray) -> np.ndarray:
+        """Return what `log10` does, for words whose longest stored n-gram after a suffix of the context is known."""
+        total, missing = self.probs[stored].astype(np.float64), np.arange(len(stored))
+        lengths = self.lengths(stored)
+        while missing.size:
+            missing = missing[self.lengths(contexts[missing]) >= lengths[missing]]
+            total[missing] += self.backoffs[contexts[missing]]
+            contexts[missing] = self.suffixes[contexts[missing]]
+        return total
+
+    def lengths(self, numbers: np.ndarray) -> np.ndarray:
+        """Return how many words each context or n-gram has, by number."""
+        return np.searchsorted(self.first, numbers, side="right") - 1
+
+    def totals(self) -> np.ndarray:
+        """Return room for the sum of P over all words after each context, (contexts,); that of the empty one is set.
+
+        `free` writes those of longer contexts, order by order.
+        """
+        totals = np.ones(len(self.suffixes))
+        totals[0] = power_of_ten(self.probs[1 : 1 + self.vocab_size]).sum()
+        return totals
+
+    def free(self, n: int, totals: np.ndarray, lower: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the context h' gives to all words that are not listed after h, for each context h of n words.
+
+        Args:
+            totals: the sum over all words after each shorter context, which is 1 up to rounding: a difference of large
+                sums must not have the rounding. The sum of the listed words after h is written.
+            lower: P(w | h') of each n-gram hw is written, if there is room, (n-grams of order n + 1,) float64.
+
+        Returns:
+            The probability, (contexts of n words,) float64; and whether words are listed after h, and others are left
+            that h' gives more than nothing.
+        """
+        here, probs = slice(self.first[n], self.first[n + 1]), self.probs[self.first[n + 1] : self.first[n + 2]]
+        free, sums = totals[self.suffixes[here]], totals[here]
+        listed: np.ndarray = np.zeros(len(free), np.int32)
+        sums[:] = 0
+        for rows, prefixes, logs in self.lower_blocks(n + 1):
+            values = power_of_ten(logs)
+            start, some = prefixes[0], slice(prefixes[0], prefixes[-1] + 1)
+            free[some] -= np.bincount(prefixes - start, values)
+            listed[some] += np.bincount((prefixes - start)[values > 0], minlength=some.stop - start)
+            sums[some] += np.bincount(prefixes - start, power_of_ten(probs[rows]))
+            if lower is not None:
+                lower[rows] = values
+        return free, (listed > 0) & (listed < self.events) & (free > NOTHING)
 
 
 def parts(rows: int) -> Iterator[slice]:
     """Yield slices of a table of so many rows, so that what is computed on the way takes little memory."""
-    for first in range(0, rows, _PART):
-        yield slice(first, min(first + _PART, rows))
+    for first in range(0, rows, ROWS_AT_ONCE):
+        yield slice(first, min(first + ROWS_AT_ONCE, rows))
+
+
+def power_of_ten(logs: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return 10 to the power of some logarithms, float64, in `out` if it is given; faster than numpy's own."""
+    out = np.multiply(logs, np.log(10.0), out=out)
+    return np.exp(out, out=out)
 
 
 def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NGramTables:
@@ -127,18 +208,15 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
             it times (1 - the old lower sum).
     """
     contexts, weights = Contexts(tables), []
-    events = int((tables.log10_probs[0] > -np.inf).sum())
+    totals = contexts.totals()
     for n in range(1, tables.order):
-        prefixes, lower, size = (
-            tables.keys[n - 1] // tables.vocab_size,
-            10.0 ** contexts.lower(n + 1),
-            tables.sizes[n - 1],
-        )
-        listed = np.bincount(prefixes[lower > 0], minlength=size)
-        free = 1 - np.bincount(prefixes, lower, minlength=size)
-        some = (listed > 0) & (listed < events) & (free > _NOTHING)
-        ratio = np.divide(np.maximum(left[n - 1], 0), free, out=np.ones(size), where=some)
+        here = slice(contexts.first[n], contexts.first[n + 1])
+        free, some = contexts.free(n, totals)
+        ratio = np.maximum(left[n - 1], 0)
+        ratio[some] /= free[some]
+        ratio[~some] = 1
         with np.errstate(divide="ignore"):
-            weights.append(np.log10(ratio))
-        contexts.backoffs[contexts.first[n] : contexts.first[n + 1]] = weights[-1]
-    return replace(tables, log10_backoffs=[weight.astype(np.float32) for weight in weights])
+            weights.append(np.log10(ratio, out=ratio).astype(np.float32))
+        contexts.backoffs[here] = weights[-1]
+        totals[here] += np.multiply(power_of_ten(weights[-1], out=ratio), free, out=free)
+    return replace(tables, log10_backoffs=weights)
