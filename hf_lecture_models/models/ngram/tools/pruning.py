@@ -235,7 +235,7 @@ def without(tables: NGramTables, kept: list[np.ndarray], left: list[np.ndarray])
         gone = power_of_ten(tables.log10_probs[n - 1][~stay])
         left[n - 2] += np.bincount(old[~stay] // tables.vocab_size, gone, minlength=len(left[n - 2]))
         left[n - 2] = left[n - 2][contexts[n - 2]]
-        keys.append(renumber(old[stay], contexts[n - 2], tables.vocab_size))
+        keys.append(renumber(old[stay], contexts[n - 2], slice(None), tables.vocab_size))
     probs = [of[stay] for of, stay in zip(tables.log10_probs, contexts, strict=True)]
     nothing = [np.broadcast_to(np.float32(0), len(of)) for of in left]  # these weights are not read
     return with_back_off_weights(replace(tables, keys=keys, log10_probs=probs, log10_backoffs=nothing), left)

@@ -29,7 +29,7 @@ def mix_tables(models: Sequence[NGramTables], weights: Sequence[float], bar: tqd
 
     >>> zeros, one, other = np.zeros(2, np.float32), np.log10(np.float32([0.5, 0.5])), np.log10(np.float32([0.1, 0.9]))
     >>> both = mix_tables([NGramTables(2, [], [one], []), NGramTables(2, [], [other], [])], [0.5, 0.5])
-    >>> (10 ** both.log10_probs[0]).round(3).tolist()
+    >>> (10.0 ** both.log10_probs[0].astype(float)).round(3).tolist()
     [0.3, 0.7]
 
     Raises:
