@@ -100,6 +100,7 @@ STANDS_FOR = [
     (r"(predict|evaluate|export) my_model", r"\1 classifier"),
     (r"(cut|extend|prune) MODEL", r"\1 trigram"),
     (r"history-model OTHER", "history-model trigram"),
+    (r"--counts text.txt", "--counts CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),
