@@ -1109,7 +1109,7 @@ def prune(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a smaller n-gram model to OUT, and set its back-off weights anew, so that all contexts sum to one.
+    """Write a smaller n-gram model to OUT, and compute its back-off weights again; all contexts sum to one.
 
     Give one of --threshold, --ngrams, --bytes and --at-most.
     """

@@ -101,6 +101,7 @@ STANDS_FOR = [
     (r"(cut|extend|prune) MODEL", r"\1 trigram"),
     (r"mix MODEL MODEL2", "mix trigram model.arpa"),
     (r"history-model OTHER", "history-model trigram"),
+    (r"--counts text.txt", "--counts CORPUS.txt"),
     (r"\bMODEL2\b", "trigram"),
     (r"\bMODEL\b", "lstm"),
     (r"\bNAMESPACE/NAME\b", "somebody/lstm"),

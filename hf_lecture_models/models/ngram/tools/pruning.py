@@ -54,7 +54,7 @@ def prune(
     tokenizer: Any = None,
     progress: bool = True,
 ) -> NGramForCausalLM:
-    """Return a smaller model; its back-off weights are set anew, so that each context sums to one.
+    """Return a smaller model; its back-off weights are computed again, and each context sums to one.
 
     >>> from hf_lecture_models import WordTokenizer
     >>> texts = ["the cat sat", "the cat ran", "the dog ran"]
@@ -88,7 +88,7 @@ def prune(
 
 @dataclass(frozen=True)
 class Pruning:
-    """What is removed from a model: the arguments of `prune`."""
+    """The arguments of `prune`, which say what is removed."""
 
     threshold: float | None = None
     ngrams: int | None = None

@@ -78,9 +78,9 @@ def check_model(model: NGramForCausalLM, name: str = "the model") -> None:
             "file, or KenLM's trie of it"
         )
     elif not config.is_distribution:
-        reason = "has scores of stupid back-off, which are no probabilities; fit with another smoothing"
+        reason = "has scores of stupid back-off, not probabilities; fit with another smoothing"
     elif config.quantisation_bits is not None:
-        reason = f"is quantised to {config.quantisation_bits} bits, so that contexts no longer sum to one; prune first"
+        reason = f"is quantised to {config.quantisation_bits} bits, and its contexts do not sum to one; prune first"
     else:
         return
     raise ValueError(f"{name} {reason}")
@@ -106,7 +106,7 @@ def warn_of_lower_orders(model: NGramForCausalLM) -> None:
     smoothing = model.config.smoothing
     if smoothing in (*KNESER_NEY, "pitman_yor"):
         warnings.warn(
-            f"the model was smoothed by {smoothing}, whose lower orders count different words before, so that its "
+            f"the model was smoothed by {smoothing}, whose lower orders count different words before; so its "
             "probabilities of contexts are not the text's, and pruning is worse for it; give a model of another "
             "smoothing as `history` (--history-model); docs/ngram_tools.md has figures",
             stacklevel=4,
@@ -123,7 +123,7 @@ def tokenizer_of(model: NGramForCausalLM, tokenizer: Any, name: str) -> Any:
     """Return a model's tokenizer: the one given, its own, or that of the folder it was loaded from.
 
     Raises:
-        ValueError: there is none, or it is another model's.
+        ValueError: none is found, or it is another model's.
     """
     found = model.own_tokenizer if tokenizer is None else tokenizer
     if found is None:

@@ -30,7 +30,7 @@ def counts_in_text(
         bar: nothing is shown beside it where it is not shown.
 
     Raises:
-        ValueError: there is no text, or no tokenizer.
+        ValueError: the corpus is empty, or the tokenizer is missing.
         OSError: a file cannot be read.
     """
     ids, lengths = read_corpus(tokenizer_of(model, tokenizer, "counts"), texts, not bar.disable)

@@ -30,7 +30,7 @@ import numpy as np
 
 from hf_lecture_models.models.ngram.tools.contexts import ROWS_AT_ONCE, Contexts, power_of_ten
 
-_WRONG_SUM = 1e-4
+_WRONG_SUM = 1e-6
 """A context that is further from one has a wrong weight: it is not the rounding to float32."""
 
 

@@ -358,12 +358,13 @@ def test_models_that_are_refused():
     assert alone.prune(counts=TEXTS, at_most=[0], tokenizer=tokenizer).config.table_sizes == model.config.table_sizes
 
 
-def test_weights_that_were_wrong_are_set_anew():
+def test_weights_that_were_wrong_are_replaced():
     """Tables that do not sum to one, such as those with quantised numbers that a file holds."""
     model, tokenizer = fit(TEXTS, 3)
     tables = model.tables()
     rounded = [np.round(of, 1) for of in tables.log10_backoffs]
     damaged = NGramForCausalLM.from_tables(replace(tables, log10_backoffs=rounded), model.config)
     damaged.own_tokenizer = tokenizer
+    assert abs(slow_model(damaged, tokenizer).sum_after(("a",)) - 1) > 1e-3
     check_sums(damaged.prune(0), tokenizer)
     check_sums(damaged.prune(5e-3), tokenizer)
