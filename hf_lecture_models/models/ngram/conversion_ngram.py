@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-gram models from and to files: `from_arpa`, `from_kenlm` and `save_arpa` of `NGramForCausalLM`.
+"""n-gram models from and to files: `from_arpa`, `from_kenlm`, `save_arpa`, `save_kenlm` of `NGramForCausalLM`.
 
 `__init__.py` binds them; `save_fst` writes finite-state machines.
 """
@@ -37,6 +37,7 @@ from hf_lecture_models.models.ngram.files.fst_writer import write_fst
 from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile, is_kenlm_file
 from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import read_tries
+from hf_lecture_models.models.ngram.files.kenlm_writer import KenlmLayout, write_kenlm
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer, tokenizer_of_file
 
@@ -169,6 +170,40 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
         write_classes(classes, of_words, words, names)
         words = names
     write_arpa(self.tables(), words, path, unknown=False)
+
+
+def save_kenlm(self: NGramForCausalLM, path: _Path, tokenizer: Any, **layout: Any) -> None:
+    """Write one of KenLM's binary files, without KenLM: `model.save_kenlm("lm.bin", tokenizer)`.
+
+    The file is, byte for byte, what `build_binary` makes of the file of `save_arpa`. The model may have order 2 to 6.
+
+    >>> import tempfile
+    >>> tokenizer = WordTokenizer.train(["a cat", "a dog"])
+    >>> model = NGramForCausalLM.fit(["a cat", "a dog"], tokenizer, order=2, smoothing="add_alpha")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save_kenlm(f"{folder}/lm.bin", tokenizer, kenlm_type="trie")
+    ...     again, its_tokenizer = NGramForCausalLM.from_kenlm(f"{folder}/lm.bin")
+    >>> again.config.table_sizes == model.config.table_sizes, its_tokenizer.tokenize("a dog")
+    (True, ['a', 'dog'])
+
+    Args:
+        path: the file.
+        tokenizer: as of `save_arpa`.
+        layout: fields of `KenlmLayout`: `kenlm_type` is "probing" (hash tables, the default: faster, larger) or "trie";
+            for hash tables `probing_multiplier`, how many times as large as what they hold they are (1.5); for tries
+            `quantise_probs` and `quantise_backoffs`, bits of each logarithm (by default float32; the second is by
+            default as the first), and `array_compress`, the most bits of a pointer that an array holds.
+
+    Raises:
+        OSError: the file cannot be written; an older file of this name is untouched.
+        ValueError: as `save_arpa`; an option has no such value; the model is of classes, of another order, or lacks so
+            many ends of n-grams that KenLM's hash tables cannot hold those that it adds.
+    """
+    options = KenlmLayout(**layout)
+    if self.word_classes() is not None:
+        raise ValueError("the model is of classes of words, and KenLM's files hold words; write an ARPA file")
+    _check_file_holds(self, tokenizer)
+    write_kenlm(self.tables(), words_by_id(tokenizer, self.config), path, options)
 
 
 def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:

@@ -1,0 +1,124 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Writing KenLM's "probing" files; `kenlm_hashes.py` has the layout.
+
+An n-gram goes to the bucket that is the rest of its key / buckets, or to the next one that no earlier n-gram has taken:
+so the order of insertion decides where one is. It is that of the ARPA file; an end that the file lacks comes when the
+first n-gram with this end is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, KenlmTables
+from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, word_hashes
+from hf_lecture_models.models.ngram.files.kenlm_hashes import LONGEST, MIDDLE, WEIGHTS, WORD, buckets
+
+_OF_KEY, _OF_WORD = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
+
+
+def check_room(tables: KenlmTables, multiplier: float) -> None:
+    """Raise a ValueError if a hash table has too few buckets for the ends that KenLM adds."""
+    for n, (size, stored) in enumerate(zip(tables.arpa_sizes, tables.sizes, strict=True), 1):
+        if 1 < n < tables.order and stored >= buckets(multiplier, size):
+            raise ValueError(
+                f"the model has {size} {n}-grams and lacks {stored - size} more, with which longer ones end; KenLM adds "
+                f"them, and its hash table of {buckets(multiplier, size)} places, one of them free, is too small: give "
+                f"a `probing_multiplier` above {(stored + 1) / max(size, 1):.2f}, or write a trie"
+            )
+
+
+def write_probing(tables: KenlmTables, multiplier: float, file: BinaryIO) -> None:
+    """Write what follows the header."""
+    sizes, count = tables.arpa_sizes, len(tables.names)
+    file.write(np.array([0, count], "<u4").tobytes())
+    columns = {"hash": word_hashes(tables.names[1:]), "number": np.arange(1, count)}
+    _write_table(columns, buckets(multiplier, sizes[0]), WORD, file)
+    unigrams = np.zeros(sizes[0] + 1, WEIGHTS)
+    probs = np.where(tables.ends(1), np.abs(tables.log10_probs[0]), tables.log10_probs[0])
+    unigrams["prob"][:count] = tables.of_words(probs, MISSING_UNKNOWN)
+    unigrams["backoff"][:count] = tables.of_words(tables.log10_backoffs[0], 0)
+    file.write(unigrams.tobytes())
+    turns = _turns(tables)
+    for n, keys in _keys(tables):
+        longest = n == tables.order
+        probs = -np.abs(tables.log10_probs[n - 1])
+        if not longest:
+            np.negative(probs, out=probs, where=tables.ends(n))
+        columns = {"key": keys, "prob": probs} | ({} if longest else {"backoff": tables.log10_backoffs[n - 1]})
+        if turns[n - 1] is not None:
+            columns = {name: column[turns[n - 1]] for name, column in columns.items()}
+        _write_table(columns, buckets(multiplier, sizes[n - 1]), LONGEST if longest else MIDDLE, file)
+    file.write(b"".join(name + b"\0" for name in tables.names))
+
+
+def _keys(tables: KenlmTables) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each order from 2, and the keys of its n-grams, (n-grams,) uint64; `layers/ngram_hashed.py` has them."""
+    words = [np.zeros(tables.vocab_size, np.uint32)]  # the numbers of the words of each n-gram, from first to last
+    words[0][tables.word_ids[1:]] = np.arange(1, len(tables.names))
+    last_words = words[0]
+    for n, rows in enumerate(tables.keys, 2):
+        keys = np.empty(len(rows), np.uint64)
+        longer = [np.empty(len(rows), np.uint32) for _ in range(n)] if n < tables.order else []
+        for first in range(0, len(rows), BLOCK):
+            part = slice(first, first + BLOCK)
+            prefixes, last = np.divmod(rows[part], tables.vocab_size)
+            numbers = [*(column[prefixes] for column in words), last_words[last]]
+            found = numbers[-1].astype(np.uint64)
+            for column in reversed(numbers[:-1]):
+                found = (found * _OF_KEY) ^ ((column + np.uint64(1)) * _OF_WORD)
+            keys[part] = found
+            for whole, column in zip(longer, numbers, strict=False):
+                whole[part] = column
+        words = longer
+        yield n, keys
+
+
+def _turns(tables: KenlmTables) -> list[np.ndarray | None]:
+    """Return [n-1], the n-grams of order n in the order of insertion; None where it is that of the tables."""
+    turns: list[np.ndarray | None] = [None] * tables.order
+    for n in range(tables.order - 1, 1, -1):
+        added = tables.added[n - 1]
+        if len(added):
+            longer, above = tables.suffixes[n - 1], turns[n]
+            ends = longer if above is None else longer[above]
+            first = np.empty(tables.sizes[n - 1], np.int64)
+            first[ends[::-1]] = np.arange(len(ends))[::-1]  # numpy keeps what is assigned last
+            own = np.delete(np.arange(tables.sizes[n - 1]), added)
+            turns[n - 1] = np.concatenate([own, added[np.argsort(first[added])]])
+    return turns
+
+
+def _write_table(columns: dict[str, np.ndarray], size: int, kind: np.dtype, file: BinaryIO) -> None:
+    """Write a hash table whose keys are in the first column."""
+    table = np.zeros(size, kind)
+    places = _places(next(iter(columns.values())), size)
+    for name, column in columns.items():
+        table[name][places] = column
+    file.write(table.data)
+
+
+def _places(keys: np.ndarray, size: int) -> np.ndarray:
+    """Return the place of each key, one inserted after another: the first free one from key mod size on.
+
+    >>> _places(np.array([2, 7, 2, 4, 5], np.uint64), 6)  # 7 mod 6 is 1, and the second 2 moves on
+    array([2, 1, 3, 4, 5])
+    >>> _places(np.array([5, 5, 0], np.uint64), 6)
+    array([5, 0, 1])
+    """
+    places = (keys % np.uint64(size)).astype(np.int64)
+    nobody = len(keys)
+    owners = np.full(size, nobody, np.int32 if nobody < 2**31 else np.int64)
+    waiting = np.arange(nobody, dtype=owners.dtype)
+    while len(waiting):
+        # An earlier key takes the place of a later one, which moves on: this ends where insertion one by one does.
+        sought = places[waiting]
+        before = owners[sought]
+        owners[sought[::-1]] = np.minimum(before, waiting)[::-1]  # of several, numpy keeps the first, assigned last
+        won = owners[sought] == waiting
+        waiting = np.sort(np.concatenate([waiting[~won], before[won & (before < nobody)]]))
+        places[waiting] = (places[waiting] + 1) % size
+    return places
