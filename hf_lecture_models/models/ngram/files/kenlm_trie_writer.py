@@ -137,6 +137,7 @@ def _pack(fields: list[_Field], records: int) -> np.ndarray:
     >>> [hex(number) for number in _pack([(np.array([1, 2]), 4), (np.array([10, 11]), 4)], 2)[0, :1].tolist()]
     ['0xb2a1']
     """
+    fields = [(values, bits) for values, bits in fields if bits]
     width = sum(bits for _, bits in fields)
     # 64 records fill as many numbers of 64 bits as a record has bits.
     packed = np.zeros((-(-records // 64), width), "<u8")
