@@ -18,14 +18,14 @@ import torch
 from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.arpa_format import UNKNOWN, ZERO
-from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK
 
 MISSING_UNKNOWN = -100.0
+ROWS = 1 << 18  # n-grams that are worked on at a time
 
 
 @dataclass
 class KenlmTables(NGramTables):
-    """Tables with the ends that KenLM adds. -inf is -99; zero weights have the signs that KenLM gives them."""
+    """Tables with the ends that KenLM adds; -inf is -99."""
 
     names: list[bytes]  # of the words, in the order of the ARPA file; the first is ``<unk>``
     word_ids: np.ndarray  # (names,) the id of each; that of a missing ``<unk>`` is -1
@@ -44,6 +44,15 @@ class KenlmTables(NGramTables):
         found[self.word_ids < 0] = missing
         return found
 
+    def signed_backoffs(self, n: int) -> np.ndarray:
+        """Return the back-off weights of order n, (n-grams,), with the sign of 0 that is a flag."""
+        values, begins = self.log10_backoffs[n - 1].copy(), np.zeros(self.sizes[n - 1], bool)
+        for first in range(0, len(self.keys[n - 1]), ROWS):
+            begins[self.keys[n - 1][first : first + ROWS] // self.vocab_size] = True
+        zeros = values == 0
+        values[zeros] = np.where(begins[zeros], np.float32(0), np.float32(-0.0))
+        return values
+
     def ends(self, n: int) -> np.ndarray:
         """Return whether a longer n-gram ends with each of order n, (n-grams,) bool."""
         found = np.zeros(self.sizes[n - 1], bool)
@@ -59,21 +68,21 @@ def kenlm_tables(tables: NGramTables, names: list[bytes], word_ids: np.ndarray) 
     """
     if names[0] != UNKNOWN.encode():
         names, word_ids = [UNKNOWN.encode(), *names], np.concatenate([[-1], word_ids])
-    zero = np.float32(ZERO)
-    probs = [np.where(values == -np.inf, zero, values) for values in tables.log10_probs]
-    backoffs = [np.where(values == -np.inf, zero, values) for values in tables.log10_backoffs]
-    found = KenlmTables(tables.vocab_size, tables.keys, probs, backoffs, names, word_ids, [], [])
+    probs, backoffs = map(_finite, tables.log10_probs), map(_finite, tables.log10_backoffs)
+    found = KenlmTables(tables.vocab_size, tables.keys, list(probs), list(backoffs), names, word_ids, [], [])
     found.added = [np.empty(0, np.int64)] * tables.order
     found.suffixes = _suffixes(found)
     if any(len(rows) and rows.min() < 0 for rows in found.suffixes):
         _add_ends(found, _missing_ends(found))
         found.suffixes = _suffixes(found)
         _set_probs(found)
-    for n, values in enumerate(found.log10_backoffs, 1):
-        begins = np.zeros(len(values), bool)
-        begins[found.keys[n - 1] // found.vocab_size] = True
-        values[values == 0] = np.where(begins, np.float32(0), np.float32(-0.0))[values == 0]
     return found
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Return logarithms as an ARPA file has them; the array itself, where none is -inf."""
+    zeros = values == -np.inf
+    return np.where(zeros, np.float32(ZERO), values) if zeros.any() else values
 
 
 def _suffixes(tables: NGramTables) -> list[np.ndarray]:
@@ -81,13 +90,13 @@ def _suffixes(tables: NGramTables) -> list[np.ndarray]:
     size, found = tables.vocab_size, []
     for n, keys in enumerate(tables.keys, 2):
         rows = np.empty(len(keys), np.int32 if tables.sizes[n - 2] < 2**31 else np.int64)
-        for first in range(0, len(keys), BLOCK):
-            prefixes, last = np.divmod(keys[first : first + BLOCK], size)
+        for first in range(0, len(keys), ROWS):
+            prefixes, last = np.divmod(keys[first : first + ROWS], size)
             if n > 2:
                 ends = found[-1][prefixes].astype(np.int64)
                 last = np.where(ends < 0, -1, ends * size + last)
                 last = find(torch.from_numpy(tables.keys[n - 3]), torch.from_numpy(last)).numpy()
-            rows[first : first + BLOCK] = last
+            rows[first : first + ROWS] = last
         found.append(rows)
     return found
 

@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, KenlmTables
-from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, word_hashes
+from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, ROWS, KenlmTables
+from hf_lecture_models.models.ngram.files.kenlm_format import word_hashes
 from hf_lecture_models.models.ngram.files.kenlm_hashes import LONGEST, MIDDLE, WEIGHTS, WORD, buckets
 
 _OF_KEY, _OF_WORD = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
@@ -40,18 +41,17 @@ def write_probing(tables: KenlmTables, multiplier: float, file: BinaryIO) -> Non
     unigrams = np.zeros(sizes[0] + 1, WEIGHTS)
     probs = np.where(tables.ends(1), np.abs(tables.log10_probs[0]), tables.log10_probs[0])
     unigrams["prob"][:count] = tables.of_words(probs, MISSING_UNKNOWN)
-    unigrams["backoff"][:count] = tables.of_words(tables.log10_backoffs[0], 0)
+    unigrams["backoff"][:count] = tables.of_words(tables.signed_backoffs(1), 0)
     file.write(unigrams.tobytes())
     turns = _turns(tables)
-    for n, keys in _keys(tables):
-        longest = n == tables.order
-        probs = -np.abs(tables.log10_probs[n - 1])
-        if not longest:
-            np.negative(probs, out=probs, where=tables.ends(n))
-        columns = {"key": keys, "prob": probs} | ({} if longest else {"backoff": tables.log10_backoffs[n - 1]})
+    for n, keys in ProgressBar(_keys(tables), total=tables.order - 1, desc="writing orders"):
+        columns = {"key": keys, "prob": -np.abs(tables.log10_probs[n - 1])}
+        if n < tables.order:  # the sign of log10 p says that nothing longer ends with the n-gram
+            np.negative(columns["prob"], out=columns["prob"], where=tables.ends(n))
+            columns["backoff"] = tables.signed_backoffs(n)
         if turns[n - 1] is not None:
             columns = {name: column[turns[n - 1]] for name, column in columns.items()}
-        _write_table(columns, buckets(multiplier, sizes[n - 1]), LONGEST if longest else MIDDLE, file)
+        _write_table(columns, buckets(multiplier, sizes[n - 1]), MIDDLE if n < tables.order else LONGEST, file)
     file.write(b"".join(name + b"\0" for name in tables.names))
 
 
@@ -63,8 +63,8 @@ def _keys(tables: KenlmTables) -> Iterator[tuple[int, np.ndarray]]:
     for n, rows in enumerate(tables.keys, 2):
         keys = np.empty(len(rows), np.uint64)
         longer = [np.empty(len(rows), np.uint32) for _ in range(n)] if n < tables.order else []
-        for first in range(0, len(rows), BLOCK):
-            part = slice(first, first + BLOCK)
+        for first in range(0, len(rows), ROWS):
+            part = slice(first, first + ROWS)
             prefixes, last = np.divmod(rows[part], tables.vocab_size)
             numbers = [*(column[prefixes] for column in words), last_words[last]]
             found = numbers[-1].astype(np.uint64)
@@ -94,31 +94,37 @@ def _turns(tables: KenlmTables) -> list[np.ndarray | None]:
 
 def _write_table(columns: dict[str, np.ndarray], size: int, kind: np.dtype, file: BinaryIO) -> None:
     """Write a hash table whose keys are in the first column."""
-    table = np.zeros(size, kind)
-    places = _places(next(iter(columns.values())), size)
-    for name, column in columns.items():
-        table[name][places] = column
-    file.write(table.data)
+    rows = _rows(next(iter(columns.values())), size)
+    for first in range(0, size, ROWS):
+        some = rows[first : first + ROWS]
+        taken = np.flatnonzero(some >= 0)
+        table = np.zeros(len(some), kind)
+        for name, column in columns.items():
+            table[name][taken] = column[some[taken]]
+        file.write(table.data)
 
 
-def _places(keys: np.ndarray, size: int) -> np.ndarray:
-    """Return the place of each key, one inserted after another: the first free one from key mod size on.
+def _rows(keys: np.ndarray, size: int) -> np.ndarray:
+    """Return the index of the key in each bucket, or -1; they are inserted one after another.
 
-    >>> _places(np.array([2, 7, 2, 4, 5], np.uint64), 6)  # 7 mod 6 is 1, and the second 2 moves on
-    array([2, 1, 3, 4, 5])
-    >>> _places(np.array([5, 5, 0], np.uint64), 6)
-    array([5, 0, 1])
+    >>> _rows(np.array([2, 7, 2, 4, 5], np.uint64), 6)  # 7 mod 6 is 1, and the second 2 moves on
+    array([-1,  1,  0,  2,  3,  4], dtype=int32)
+    >>> _rows(np.array([5, 5, 0], np.uint64), 6)
+    array([ 1,  2, -1, -1, -1,  0], dtype=int32)
     """
-    places = (keys % np.uint64(size)).astype(np.int64)
-    nobody = len(keys)
-    owners = np.full(size, nobody, np.int32 if nobody < 2**31 else np.int64)
-    waiting = np.arange(nobody, dtype=owners.dtype)
-    while len(waiting):
-        # An earlier key takes the place of a later one, which moves on: this ends where insertion one by one does.
-        sought = places[waiting]
-        before = owners[sought]
-        owners[sought[::-1]] = np.minimum(before, waiting)[::-1]  # of several, numpy keeps the first, assigned last
-        won = owners[sought] == waiting
-        waiting = np.sort(np.concatenate([waiting[~won], before[won & (before < nobody)]]))
-        places[waiting] = (places[waiting] + 1) % size
-    return places
+    number, nobody = (np.int32 if size < 2**31 else np.int64), len(keys)
+    rows = np.full(size, nobody, number)
+    for first in range(0, nobody, ROWS):
+        places = (keys[first : first + ROWS] % np.uint64(size)).astype(np.int64)
+        waiting = np.arange(len(places))
+        while len(waiting):
+            # An earlier key takes the place of a later one, which moves on: this ends where insertion one by one does.
+            sought, indices = places[waiting], first + waiting
+            before = rows[sought]
+            rows[sought[::-1]] = np.minimum(before, indices)[::-1]  # of several, numpy keeps the first, assigned last
+            won = rows[sought] == indices
+            displaced = before[won & (before < nobody)] - first
+            waiting = np.sort(np.concatenate([waiting[~won], displaced]))
+            places[waiting] = (places[waiting] + 1) % size
+    rows[rows == nobody] = -1
+    return rows

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import BinaryIO
 
 import numpy as np
 
-from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, KenlmTables
-from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, word_hashes
+from hf_lecture_models.io.progress import ProgressBar
+from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, ROWS, KenlmTables
+from hf_lecture_models.models.ngram.files.kenlm_format import word_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import BACKOFF_BITS, CODEBOOKS, PROB_BITS, UNIGRAM, chopped_bits
 
 _NO_WEIGHT = np.float32(-0.0)
@@ -71,32 +73,37 @@ def write_trie(tables: KenlmTables, bits: tuple[int, int] | None, array_bits: in
         file.write(part.astype("<u8").tobytes())
     order = np.concatenate([[0], 1 + order])
     codes = _write_codebooks(tables, bits, file)
-    levels = _levels(tables, numbers)
-    level: _Level | None = next(levels)
-    unigrams = np.zeros(len(order) + 2, UNIGRAM)
-    unigrams["prob"][:-2] = tables.of_words(tables.log10_probs[0], MISSING_UNKNOWN)[order]
-    unigrams["backoff"][:-2] = tables.of_words(tables.log10_backoffs[0], 0)[order]
-    n = 2
-    while level is not None:
+    levels = ProgressBar(pairwise(chain(_levels(tables, numbers), [None])), total=tables.order - 1, desc="writing orders")
+    for n, (level, below) in enumerate(levels, 2):
         if n == 2:
-            unigrams["next"][:-1] = level.begins
-            file.write(unigrams.tobytes())
-        below = next(levels, None)
+            _write_unigrams(tables, order, level.begins, file)
         next_field = None if below is None else _write_array(below.begins, array_bits, file)
         _write_level(tables, n, level, codes[n - 2], next_field, file)
-        level, n = below, n + 1
     file.write(b"".join(tables.names[place] + b"\0" for place in order.tolist()))
+
+
+def _write_unigrams(tables: KenlmTables, order: np.ndarray, begins: np.ndarray, file: BinaryIO) -> None:
+    unigrams = np.zeros(len(order) + 2, UNIGRAM)
+    unigrams["prob"][:-2] = tables.of_words(tables.log10_probs[0], MISSING_UNKNOWN)[order]
+    unigrams["backoff"][:-2] = tables.of_words(tables.signed_backoffs(1), 0)[order]
+    unigrams["next"][:-1] = begins
+    file.write(unigrams.tobytes())
 
 
 def _levels(tables: KenlmTables, numbers: np.ndarray) -> Iterator[_Level]:
     """Yield the levels from order 2 on: below the record of its last n-1 words, an n-gram is sorted by its first."""
-    places, first_words, above, words = numbers, numbers, len(tables.names), np.int64(len(tables.names))
+    places, first_words, above = numbers, numbers, len(tables.names)
     for keys, suffixes in zip(tables.keys, tables.suffixes, strict=True):
-        parents, first_words = places[suffixes], first_words[keys // tables.vocab_size]
-        begins = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=above))])
-        rows, above = np.argsort(parents * words + first_words), len(keys)
-        places = np.empty(above, np.int32 if above < 2**31 else np.int64)
-        places[rows] = np.arange(above)
+        own, first_words = places[suffixes].astype(np.int64), first_words[keys // tables.vocab_size]
+        small = np.int32 if len(keys) < 2**31 else np.int64
+        begins = np.zeros(above + 1, small)
+        np.cumsum(np.bincount(own, minlength=above), out=begins[1:])
+        own *= len(tables.names)
+        own += first_words
+        rows, above = np.argsort(own).astype(small), len(keys)
+        del own
+        places = np.empty(above, small)
+        places[rows] = np.arange(above, dtype=small)
         yield _Level(rows, first_words, begins)
 
 
@@ -110,19 +117,19 @@ def _write_level(
     own = np.flatnonzero(is_own[level.rows])
     # KenLM stops looking for added contexts of added n-grams behind the last n-gram of the ARPA file.
     last_own = own[-1] if len(own) else -1
-    width = 0
-    for first in range(0, count + 1, BLOCK):
-        rows = level.rows[first : first + BLOCK]
-        records = min(BLOCK, count + 1 - first)
+    signed = tables.signed_backoffs(n) if next_field is not None else None
+    for first in range(0, count + 1, ROWS):
+        rows = level.rows[first : first + ROWS]
+        records = min(ROWS, count + 1 - first)
         fields = [(level.first_words[rows], word_bits)]
         weights = [(codes.of_probs(tables.log10_probs[n - 1][rows]), codes.prob_bits)]
-        if next_field is not None:
-            backoffs = tables.log10_backoffs[n - 1][rows]
+        if next_field is not None and signed is not None:
+            backoffs = signed[rows]
             backoffs[max(last_own + 1 - first, 0) :] = _NO_WEIGHT
             weights.append((codes.of_backoffs(backoffs), codes.backoff_bits))
             if codes.prob_book is not None:
                 weights.reverse()
-            fields += [*weights, (next_field[0][first : first + BLOCK], next_field[1])]
+            fields += [*weights, (next_field[0][first : first + ROWS], next_field[1])]
         else:
             fields += weights
         width = sum(bits for _, bits in fields)
