@@ -93,8 +93,9 @@ def _write_unigrams(tables: KenlmTables, order: np.ndarray, begins: np.ndarray, 
 def _levels(tables: KenlmTables, numbers: np.ndarray) -> Iterator[_Level]:
     """Yield the levels from order 2 on: below the record of its last n-1 words, an n-gram is sorted by its first."""
     places, first_words, above = numbers, numbers, len(tables.names)
-    for keys, suffixes in zip(tables.keys, tables.suffixes, strict=True):
-        own, first_words = places[suffixes].astype(np.int64), first_words[keys // tables.vocab_size]
+    for keys in tables.keys:
+        own = places[tables.suffixes.pop(0)].astype(np.int64)  # they are read once, and large
+        first_words = first_words[keys // tables.vocab_size]
         small = np.int32 if len(keys) < 2**31 else np.int64
         begins = np.zeros(above + 1, small)
         np.cumsum(np.bincount(own, minlength=above), out=begins[1:])
