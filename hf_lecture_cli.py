@@ -198,6 +198,7 @@ EXERCISE_NAMES = (
 )
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
+KenlmType = StrEnum("KenlmType", ["probing", "trie"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 NewNGrams = Annotated[
@@ -1037,14 +1038,17 @@ def convert(
     kenlm_type: Annotated[
         KenlmType | None,
         Option(
-            "--kenlm-type", "--kenlm_type",
-            help="Of KenLM's file: probing (hash tables, faster, the default) or trie (smaller).", show_default=False,
+            "--kenlm-type",
+            "--kenlm_type",
+            help="Of KenLM's file: probing (hash tables, faster, the default) or trie (smaller).",
+            show_default=False,
         ),
     ] = None,
     probing_multiplier: Annotated[
         float | None,
         Option(
-            "--probing-multiplier", "--probing_multiplier",
+            "--probing-multiplier",
+            "--probing_multiplier",
             help="How many times as large as what they hold hash tables are: above 1, by default 1.5.",
             show_default=False,
         ),
@@ -1052,21 +1056,26 @@ def convert(
     quantise_probs: Annotated[
         int | None,
         Option(
-            "--quantise-probs", "--quantise_probs",
-            help="Bits of each probability of a trie, 2 to 25; by default not quantised.", show_default=False,
+            "--quantise-probs",
+            "--quantise_probs",
+            help="Bits of each probability of a trie, 2 to 25; by default not quantised.",
+            show_default=False,
         ),
     ] = None,
     quantise_backoffs: Annotated[
         int | None,
         Option(
-            "--quantise-backoffs", "--quantise_backoffs",
-            help="Bits of each back-off weight, 2 to 25; by default as many as of a probability.", show_default=False,
+            "--quantise-backoffs",
+            "--quantise_backoffs",
+            help="Bits of each back-off weight, 2 to 25; by default as many as of a probability.",
+            show_default=False,
         ),
     ] = None,
     array_compress: Annotated[
         int | None,
         Option(
-            "--array-compress", "--array_compress",
+            "--array-compress",
+            "--array_compress",
             help="The most bits of a trie's pointers that an array holds, 0 to 255; by default there is no array.",
             show_default=False,
         ),

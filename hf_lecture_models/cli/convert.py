@@ -65,10 +65,12 @@ def run(
         or not (from_ngrams or to_ngrams or from_vectors or to_vectors)
     ):
         raise ValueError(
-            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed), one of KenLM's binary files "
-            "(.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both files "
-            "of n-grams; or the second a file .onnx or .fst.txt"
+            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed), one of KenLM's binary "
+            "files (.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both "
+            "files of n-grams; or the second a file .onnx or .fst.txt"
         )
+    if layout and to_vectors:
+        raise ValueError(f"`{next(iter(layout))}` is for KenLM's files of n-grams, and {source} has word vectors")
     KenlmLayout(**layout)
     _refuse_existing(target)
     if not (to_ngrams or to_vectors):

@@ -9,21 +9,15 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from hf_lecture_models.base.limits import check_tokenizer
-from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_tables import WordClasses
-from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,
     classes_beside,
     read_classes,
-    save_with_classes,
     special_tokens,
     word_classes,
     write_classes,
@@ -278,26 +272,3 @@ def load_file(path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
         return NGramForCausalLM.from_kenlm(path)
     classes = classes_beside(path)
     return NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
-
-
-def convert_from_file(path: _Path, folder: _Path) -> list[int]:
-    """Write a model folder with its tokenizer from a file of n-grams; return the number of n-grams of each order."""
-    model, tokenizer = load_file(path)
-    with staged_folder(folder) as stage:
-        model.save_pretrained(stage)
-        tokenizer.save_pretrained(stage)
-    return ngram_counts(model.config)
-
-
-def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from a file of n-grams; return the file's counts.
-
-    The classes of a class-based model are written beside it, as NAME.classes.
-    """
-    if Path(source).exists() and not Path(source).is_dir():
-        model, own = load_file(source)
-        save_with_classes(model, own, path)
-    else:
-        model = NGramForCausalLM.from_pretrained(source)
-        save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
-    return ngram_counts(model.config)

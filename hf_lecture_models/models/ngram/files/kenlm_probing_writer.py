@@ -8,6 +8,7 @@ first n-gram with this end is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -25,10 +26,11 @@ def check_room(tables: KenlmTables, multiplier: float) -> None:
     """Raise a ValueError if a hash table has too few buckets for the ends that KenLM adds."""
     for n, (size, stored) in enumerate(zip(tables.arpa_sizes, tables.sizes, strict=True), 1):
         if 1 < n < tables.order and stored >= buckets(multiplier, size):
+            least = math.ceil(100 * (stored + 1) / max(size, 1)) / 100
             raise ValueError(
-                f"the model has {size} {n}-grams and lacks {stored - size} more, with which longer ones end; KenLM adds "
-                f"them, and its hash table of {buckets(multiplier, size)} places, one of them free, is too small: give "
-                f"a `probing_multiplier` above {(stored + 1) / max(size, 1):.2f}, or write a trie"
+                f"the model has {size} {n}-grams and lacks {stored - size} others, with which longer ones end; KenLM "
+                f"adds them, and its hash table of {buckets(multiplier, size)} places, of which one stays free, is too "
+                f"small: give a `probing_multiplier` of {least} or more, or write a trie"
             )
 
 

@@ -73,7 +73,9 @@ def write_trie(tables: KenlmTables, bits: tuple[int, int] | None, array_bits: in
         file.write(part.astype("<u8").tobytes())
     order = np.concatenate([[0], 1 + order])
     codes = _write_codebooks(tables, bits, file)
-    levels = ProgressBar(pairwise(chain(_levels(tables, numbers), [None])), total=tables.order - 1, desc="writing orders")
+    levels = ProgressBar(
+        pairwise(chain(_levels(tables, numbers), [None])), total=tables.order - 1, desc="writing orders"
+    )
     for n, (level, below) in enumerate(levels, 2):
         if n == 2:
             _write_unigrams(tables, order, level.begins, file)
@@ -180,7 +182,7 @@ def _write_array(begins: np.ndarray, most: int | None, file: BinaryIO) -> _Field
 
 
 def _write_codebooks(tables: KenlmTables, bits: tuple[int, int] | None, file: BinaryIO) -> list[_Codes]:
-    """Return how logarithms become numbers, for each order from 2 on; write the codebooks, if there are bits of them."""
+    """Return how logarithms become numbers, for each order from 2 on; write the codebooks, if there are any."""
     if bits is None:
         return [_Codes()] * (tables.order - 1)
     file.write(bytes([CODEBOOKS, *bits]).ljust(8, b"\0"))

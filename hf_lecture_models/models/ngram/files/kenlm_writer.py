@@ -8,7 +8,6 @@ asked for.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from hf_lecture_models.models.ngram.files.kenlm_trie_writer import write_trie
 from hf_lecture_models.models.ngram.files.kenlm_tries import MOST_BITS
 
 DEFAULT_MULTIPLIER = 1.5  # of build_binary; also in the header of tries
+LARGEST_MULTIPLIER = 100
 MOST_ORDER = 6  # KenLM's, unless it was compiled for another
 _TRIE = 2
 
@@ -66,8 +66,9 @@ class KenlmLayout:
     def _check_multiplier(self, multiplier: float) -> None:
         if self.kenlm_type != "probing":
             raise ValueError("`probing_multiplier` is for hash tables; leave it out, or give `kenlm_type` probing")
-        if not 1 < np.float32(multiplier) < math.inf:
-            raise ValueError(f"`probing_multiplier` is {multiplier}; it must be above 1, such as KenLM's 1.5")
+        if not (multiplier <= LARGEST_MULTIPLIER and np.float32(multiplier) > 1):
+            rule = f"it must be above 1, such as KenLM's {DEFAULT_MULTIPLIER}, and at most {LARGEST_MULTIPLIER}"
+            raise ValueError(f"`probing_multiplier` is {multiplier}; {rule}")
 
     @property
     def multiplier(self) -> float:
@@ -81,9 +82,7 @@ class KenlmLayout:
         return None if probs is None else (probs, probs if self.quantise_backoffs is None else self.quantise_backoffs)
 
 
-def write_kenlm(
-    tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str], layout: KenlmLayout
-) -> None:
+def write_kenlm(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str], layout: KenlmLayout) -> None:
     """Write one of KenLM's binary files.
 
     Args:
