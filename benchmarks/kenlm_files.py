@@ -8,9 +8,9 @@ and with the file's pages, which KenLM maps and the system can drop. Scoring is 
 stream; the kenlm module, each line as a str. Differences are those from `full_scores`, log10. Medians of the repeats.
 
 Each file is also written by this package, from a loaded folder and from the ARPA file that `build_binary` reads, in a
-process of its own; its bytes must be build_binary's. The seconds are of the process's CPU, imports done before; those of
-build_binary are of its whole process. Memory is the peak of the writing process above what it had before it loaded the
-folder, as a multiple of the tables.
+process of its own; its bytes must be build_binary's. Ours are the CPU seconds of writing, build_binary's those of its
+whole process. Memory is the peak of the writing process above what it had before it loaded the folder, as a multiple of
+the tables.
 """
 
 import argparse
