@@ -199,6 +199,7 @@ EXERCISE_NAMES = (
 Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Criterion = StrEnum("Criterion", ["entropy", "weighted_difference"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
+KenlmType = StrEnum("KenlmType", ["probing", "trie"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
 NewNGrams = Annotated[
@@ -1058,13 +1059,58 @@ def convert(
     target: Annotated[
         Path,
         Argument(
-            help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm, .fst.txt) or word vectors; else "
-            "NAME.onnx.",
+            help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm; .bin, .klm of KenLM; .fst.txt) or "
+            "word vectors (.bin, .vec, .txt); else NAME.onnx.",
             metavar="TARGET",
         ),
     ],
+    kenlm_type: Annotated[
+        KenlmType | None,
+        Option(
+            "--kenlm-type",
+            "--kenlm_type",
+            help="Of KenLM's file: probing (hash tables, faster, the default) or trie (smaller).",
+            show_default=False,
+        ),
+    ] = None,
+    probing_multiplier: Annotated[
+        float | None,
+        Option(
+            "--probing-multiplier",
+            "--probing_multiplier",
+            help="How many times as large as what they hold hash tables are: above 1, by default 1.5.",
+            show_default=False,
+        ),
+    ] = None,
+    quantise_probs: Annotated[
+        int | None,
+        Option(
+            "--quantise-probs",
+            "--quantise_probs",
+            help="Bits of each probability of a trie, 2 to 25; by default not quantised.",
+            show_default=False,
+        ),
+    ] = None,
+    quantise_backoffs: Annotated[
+        int | None,
+        Option(
+            "--quantise-backoffs",
+            "--quantise_backoffs",
+            help="Bits of each back-off weight, 2 to 25; by default as many as of a probability.",
+            show_default=False,
+        ),
+    ] = None,
+    array_compress: Annotated[
+        int | None,
+        Option(
+            "--array-compress",
+            "--array_compress",
+            help="The most bits of a trie's pointers that an array holds, 0 to 255; by default there is no array.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
+    """Convert ARPA, KenLM's and word2vec files into folders; n-grams and word vectors to such files, others to ONNX."""
     _run("convert", "cli.convert", locals())
 
 

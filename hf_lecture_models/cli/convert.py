@@ -3,13 +3,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from transformers import AutoConfig
 
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, is_ngram_file, load_model
 from hf_lecture_models.models.ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
+from hf_lecture_models.models.ngram.conversion_ngram import save_fst
 from hf_lecture_models.models.ngram.files.fst_writer import FST_SUFFIX, symbols_path
+from hf_lecture_models.models.ngram.files.kenlm_writer import KenlmLayout
+from hf_lecture_models.models.ngram.saving_ngram import check_target, is_kenlm_name, save_ngrams
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,
@@ -17,23 +20,36 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
     is_word2vec_name,
 )
 
-_KENLM_SUFFIXES = (".klm", ".binary", ".mmap", ".blm", ".probing", ".trie")
 _FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 
 
-def run(source: str, target: Path) -> None:
+def run(
+    source: str,
+    target: Path,
+    kenlm_type: str | None = None,
+    probing_multiplier: float | None = None,
+    quantise_probs: int | None = None,
+    quantise_backoffs: int | None = None,
+    array_compress: int | None = None,
+) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
-    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
+    An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), to which all options
+    belong, or as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what
+    is in them.
 
     Raises:
         FileExistsError: the target is there already.
         FileNotFoundError: the source is missing.
         ImportError: the packages that write ONNX files are not installed.
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
-            folder's model.
+            folder's model; an option does not belong to the target, or has no such value.
     """
+    names = ("kenlm_type", "probing_multiplier", "quantise_probs", "quantise_backoffs", "array_compress")
+    options = locals()
+    layout = {name: options[name] for name in names if options[name] is not None}
+    if layout and not is_kenlm_name(target):
+        raise ValueError(f"`{next(iter(layout))}` is for KenLM's binary files; name the target .bin or .klm")
     if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
@@ -41,52 +57,53 @@ def run(source: str, target: Path) -> None:
         _convert_to_fst(source, target)
         return
     from_ngrams = is_ngram_file(source) or (is_arpa_name(source) and not Path(source).exists())
-    to_arpa = is_arpa_name(target)
-    _refuse_kenlm_name(target, from_ngrams)
-    from_vectors, to_vectors = not from_ngrams and is_word2vec_name(source), is_word2vec_name(target)
+    to_ngrams = is_arpa_name(target) or (is_kenlm_name(target) and (from_ngrams or not _is_word2vec(source, target)))
+    from_vectors, to_vectors = not from_ngrams and is_word2vec_name(source), is_word2vec_name(target) and not to_ngrams
     if (
         (from_ngrams and to_vectors)
-        or (from_vectors and (to_arpa or to_vectors))
-        or not (from_ngrams or to_arpa or from_vectors or to_vectors)
+        or (from_vectors and (to_ngrams or to_vectors))
+        or not (from_ngrams or to_ngrams or from_vectors or to_vectors)
     ):
         raise ValueError(
-            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed) or a word2vec file (.bin, "
-            ".vec, .txt or these with .gz), the other a folder; or the first an ARPA file or one of KenLM's binary "
-            "files, the second a folder or an ARPA file; or the second a file .onnx or .fst.txt"
+            f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed), one of KenLM's binary "
+            "files (.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both "
+            "files of n-grams; or the second a file .onnx or .fst.txt"
         )
+    if layout and to_vectors:
+        raise ValueError(f"`{next(iter(layout))}` is for KenLM's files of n-grams, and {source} has word vectors")
+    KenlmLayout(**layout)
     _refuse_existing(target)
-    if not (to_arpa or to_vectors):
+    if not (to_ngrams or to_vectors):
         _refuse_file_name(target)
     be_quiet()
-    (_convert_ngrams if from_ngrams or to_arpa else _convert_word2vec)(source, target)
+    if from_ngrams or to_ngrams:
+        _convert_ngrams(source, target, layout)
+    else:
+        _convert_word2vec(source, target)
 
 
-def _refuse_kenlm_name(target: Path, from_ngrams: bool) -> None:
-    suffix = target.suffix.lower()
-    if suffix in _KENLM_SUFFIXES or (from_ngrams and suffix == ".bin"):
-        arpa = target.with_suffix(".arpa")
-        raise ValueError(
-            f"{target} has the name of a binary file of KenLM, which are read but not written: write {arpa}, and then "
-            f"call KenLM's build_binary {arpa.name} {target.name}"
-        )
+def _is_word2vec(source: str, target: Path) -> bool:
+    """Return whether a target that may be a file of KenLM's or of word2vec is for word vectors: the model decides."""
+    if is_word2vec_name(source) or target.suffix.lower() != ".bin":
+        return is_word2vec_name(source)
+    return isinstance(AutoConfig.from_pretrained(source, local_files_only=check_location(source)), Word2VecConfig)
 
 
 def _refuse_file_name(target: Path) -> None:
     if _FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
-            "make an empty one of this name first, or name a file .arpa, .arpa.gz, .fst.txt or .onnx"
+            "make an empty one of this name first, or name a file .arpa, .arpa.gz, .bin or .klm (KenLM's), .fst.txt or "
+            ".onnx"
         )
 
 
-def _convert_ngrams(source: str, target: Path) -> None:
-    local_only = check_location(source)
-    if is_arpa_name(target):
-        if not is_ngram_file(source):
-            _refuse_other_models(source, local_only, NGramConfig, "n-grams are written as ARPA files")
-        counts = convert_to_arpa(source, target)
-    else:
-        counts = convert_from_file(source, target)
+def _convert_ngrams(source: str, target: Path, layout: dict[str, Any]) -> None:
+    if not is_ngram_file(source):
+        rule = "n-grams are written as ARPA files and KenLM's"
+        _refuse_other_models(source, check_location(source), NGramConfig, rule)
+    check_target(target)
+    counts = save_ngrams(*load_model(source), target, **layout)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
 

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
 from tests.models.ngram.arpa_ngram import SMALL, assert_same_tables
 from tests.models.ngram.kenlm_ngram import grams_of, probing_file, trie_file
 
@@ -22,7 +23,7 @@ def test_convert_there_and_back(run, folder, tmp_path):
         )
     assert "is there already" in run("convert", folder, tmp_path / "model.arpa.gz")[2]
     assert "must be an ARPA file" in run("convert", folder, tmp_path / "other")[2]
-    assert "name a file .arpa for this model" in run("convert", folder, tmp_path / "model.bin")[2]  # no ONNX file
+    assert "name a file .arpa for this model" in run("convert", folder, tmp_path / "model.vec")[2]  # no ONNX file
 
 
 def test_convert_to_a_finite_state_machine(run, folder, network, tmp_path):
@@ -91,9 +92,9 @@ def test_a_target_is_what_its_suffix_says_or_refused(run, tmp_path, name):
     source.write_text(SMALL, encoding="utf-8")
     (tmp_path / "old.arpa").touch()
     for target, message in (
-        ("out.klm", "are read but not written: write "),
-        ("out.BINARY", "build_binary out.arpa out.BINARY"),
-        ("out.bin", "build_binary out.arpa out.bin"),
+        ("out.BINARY", "would be a folder, but .BINARY is the suffix of a file"),
+        ("out.mmap", ".bin or .klm (KenLM's)"),
+        ("out.klm.gz", "would be a folder, but .gz is the suffix of a file"),
         ("out.json", "would be a folder, but .json is the suffix of a file"),
         ("out.gz", "would be a folder, but .gz is the suffix of a file"),
         ("out.safetensors", "would be a folder"),
@@ -110,5 +111,45 @@ def test_a_target_is_what_its_suffix_says_or_refused(run, tmp_path, name):
     for target in ("out", "out.v2", "out.1"):
         assert run("convert", source, tmp_path / target)[::2] == (0, "")
         assert (tmp_path / target / "config.json").is_file()
-    assert "are read but not written" in run("convert", tmp_path / "out", tmp_path / "again.klm")[2]
+    for target in ("out.klm", "OUT.BIN"):
+        assert run("convert", source, tmp_path / target)[::2] == (0, "")
+        assert is_kenlm_file(tmp_path / target)
     assert "would be a folder" not in run("convert", tmp_path / "out", tmp_path / "again.lm")[2]
+
+
+def test_kenlms_files_are_written_with_their_options(run, folder, tmp_path):
+    assert run("convert", folder, tmp_path / "lm.bin")[::2] == (0, "")
+    options = ("--kenlm-type", "trie", "--quantise-probs", 8, "--quantise_backoffs", 7, "--array-compress", 22)
+    assert run("convert", folder, tmp_path / "lm.klm", *options)[::2] == (0, "")
+    assert run("convert", folder, tmp_path / "large.bin", "--probing-multiplier", 3)[::2] == (0, "")
+    assert (tmp_path / "large.bin").stat().st_size > (tmp_path / "lm.bin").stat().st_size
+    first = (tmp_path / "lm.bin").read_bytes()
+    assert run("convert", folder, tmp_path / "lm.arpa")[0] == 0
+    assert run("convert", tmp_path / "lm.arpa", tmp_path / "again.bin")[::2] == (0, "")
+    for target, text in (("lm.bin", first), ("again.bin", None)):
+        score = json.loads(run("score", tmp_path / target, "--json", stdin="the zebra ran\n")[1].splitlines()[0])
+        own = json.loads(run("score", folder, "--json", stdin="the zebra ran\n")[1].splitlines()[0])
+        assert score["log_prob"] == pytest.approx(own["log_prob"], rel=1e-5)
+        assert text is None or (tmp_path / target).read_bytes() == text
+    for source, target, given, message in (
+        (folder, "lm.bin", (), "is there already"),
+        (folder, "x.arpa", ("--kenlm-type", "trie"), "--kenlm-type is for KenLM's binary files"),
+        (folder, "x", ("--array-compress", 3), "--array-compress is for KenLM's binary files"),
+        (folder, "x.bin", ("--quantise-probs", 8), "--quantise-probs is for tries"),
+        (folder, "x.bin", ("--probing-multiplier", 1), "--probing-multiplier is 1.0; it must be above 1"),
+        (tmp_path / "lm.bin", "x.klm", (), "hashes of its n-grams"),
+        (tmp_path / "none.arpa", "x.klm", (), "there is no ARPA file"),
+    ):
+        status, out, err = run("convert", source, tmp_path / target, *given)
+        assert (status, out) == (1, "")
+        assert message in err
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("x")) == []
+
+
+def test_word_vectors_named_bin_stay_word2vecs(run, tmp_path):
+    (tmp_path / "vectors.bin").write_bytes(b"2 1\nthe \0\0\0\0cat \0\0\200\77")
+    assert run("convert", tmp_path / "vectors.bin", tmp_path / "vectors")[0] == 0
+    assert run("convert", tmp_path / "vectors", tmp_path / "again.bin")[1].endswith("words of width 1\n")
+    assert not is_kenlm_file(tmp_path / "again.bin")
+    assert "only n-grams are written" in run("convert", tmp_path / "vectors", tmp_path / "again.klm")[2]
+    assert "for KenLM's" in run("convert", tmp_path / "vectors", tmp_path / "x.bin", "--kenlm-type", "trie")[2]

@@ -28,7 +28,7 @@ setattr(NGramConfig, "ngram_counts", property(ngram_counts))  # noqa: B010
 setattr(NGramForCausalLM, "no_output_matrix", "it has no weights; estimate it with NGramForCausalLM.fit")  # noqa: B010
 setattr(NGramTrie, "find", find_indexed)  # noqa: B010
 attach(NGramForCausalLM, f"{__name__}.fitting_ngram", ["fit"])
-attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa"])
+attach(NGramForCausalLM, f"{__name__}.conversion_ngram", ["from_arpa", "from_kenlm"], ["save_arpa", "save_kenlm"])
 attach(NGramForCausalLM, f"{__name__}.interpolation_ngram", ["interpolate"])
 attach(NGramForCausalLM, f"{__name__}.tools.pruning", methods=["prune"])
 attach(

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""n-gram models from and to files: `from_arpa`, `from_kenlm` and `save_arpa` of `NGramForCausalLM`.
+"""n-gram models from and to files: `from_arpa`, `from_kenlm`, `save_arpa`, `save_kenlm` of `NGramForCausalLM`.
 
 `__init__.py` binds them; `save_fst` writes finite-state machines.
 """
@@ -9,21 +9,15 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from hf_lecture_models.base.limits import check_tokenizer
-from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.layers.ngram_tables import WordClasses
-from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,
     classes_beside,
     read_classes,
-    save_with_classes,
     special_tokens,
     word_classes,
     write_classes,
@@ -37,6 +31,7 @@ from hf_lecture_models.models.ngram.files.fst_writer import write_fst
 from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile, is_kenlm_file
 from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import read_tries
+from hf_lecture_models.models.ngram.files.kenlm_writer import KenlmLayout, write_kenlm
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer, tokenizer_of_file
 
@@ -171,6 +166,40 @@ def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Pat
     write_arpa(self.tables(), words, path, unknown=False)
 
 
+def save_kenlm(self: NGramForCausalLM, path: _Path, tokenizer: Any, **layout: Any) -> None:
+    """Write one of KenLM's binary files, without KenLM: `model.save_kenlm("lm.bin", tokenizer)`.
+
+    The file is, byte for byte, what `build_binary` makes of the file of `save_arpa`. The model may have order 2 to 6.
+
+    >>> import tempfile
+    >>> tokenizer = WordTokenizer.train(["a cat", "a dog"])
+    >>> model = NGramForCausalLM.fit(["a cat", "a dog"], tokenizer, order=2, smoothing="add_alpha")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save_kenlm(f"{folder}/lm.bin", tokenizer, kenlm_type="trie")
+    ...     again, its_tokenizer = NGramForCausalLM.from_kenlm(f"{folder}/lm.bin")
+    >>> again.config.table_sizes == model.config.table_sizes, its_tokenizer.tokenize("a dog")
+    (True, ['a', 'dog'])
+
+    Args:
+        path: the file.
+        tokenizer: as of `save_arpa`.
+        layout: fields of `KenlmLayout`: `kenlm_type` is "probing" (hash tables, the default: faster, larger) or "trie";
+            for hash tables `probing_multiplier`, how many times as large as what they hold they are (1.5); for tries
+            `quantise_probs` and `quantise_backoffs`, bits of each logarithm (by default float32; the second is by
+            default as the first), and `array_compress`, the most bits of a pointer that an array holds.
+
+    Raises:
+        OSError: the file cannot be written; an older file of this name is untouched.
+        ValueError: as `save_arpa`; an option has no such value; the model is of classes, of another order, or lacks so
+            many ends of n-grams that KenLM's hash tables cannot hold those that it adds.
+    """
+    options = KenlmLayout(**layout)
+    if self.word_classes() is not None:
+        raise ValueError("the model is of classes of words, and KenLM's files hold words; write an ARPA file")
+    _check_file_holds(self, tokenizer)
+    write_kenlm(self.tables(), words_by_id(tokenizer, self.config), path, options)
+
+
 def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
     """Write the model as a machine in OpenFst's text format, NAME.fst.txt with NAME.syms; return its states and arcs.
 
@@ -243,26 +272,3 @@ def load_file(path: _Path) -> tuple[NGramForCausalLM, WordTokenizer]:
         return NGramForCausalLM.from_kenlm(path)
     classes = classes_beside(path)
     return NGramForCausalLM.from_arpa(path, classes if classes.is_file() else None)
-
-
-def convert_from_file(path: _Path, folder: _Path) -> list[int]:
-    """Write a model folder with its tokenizer from a file of n-grams; return the number of n-grams of each order."""
-    model, tokenizer = load_file(path)
-    with staged_folder(folder) as stage:
-        model.save_pretrained(stage)
-        tokenizer.save_pretrained(stage)
-    return ngram_counts(model.config)
-
-
-def convert_to_arpa(source: _Path, path: _Path) -> list[int]:
-    """Write an ARPA file from a model folder with a tokenizer, or from a file of n-grams; return the file's counts.
-
-    The classes of a class-based model are written beside it, as NAME.classes.
-    """
-    if Path(source).exists() and not Path(source).is_dir():
-        model, own = load_file(source)
-        save_with_classes(model, own, path)
-    else:
-        model = NGramForCausalLM.from_pretrained(source)
-        save_with_classes(model, AutoTokenizer.from_pretrained(source), path)
-    return ngram_counts(model.config)

@@ -35,6 +35,7 @@ class NGramPreTrainedModel(ModelGuards):
     from_tables, interpolate, quantise = map(_in_package, ("from_tables", "interpolate", "quantise"))
     save_arpa, tables, word_classes = map(_in_package, ("save_arpa", "tables", "word_classes"))
     cut, extend, prune = map(_in_package, ("cut", "extend", "prune"))
+    save_kenlm = _in_package("save_kenlm")
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.

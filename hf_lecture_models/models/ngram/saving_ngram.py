@@ -31,7 +31,7 @@ def check_target(target: Path) -> None:
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is there already; remove it or name another")
-    is_file = file_suffix(str(target)) in (*ARPA_SUFFIXES, *KENLM_SUFFIXES)
+    is_file = file_suffix(str(target)) in ARPA_SUFFIXES or is_kenlm_name(target)
     if not is_file and _FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
@@ -40,18 +40,32 @@ def check_target(target: Path) -> None:
     check_writable(None if is_file else target, target if is_file else None)
 
 
-def save_ngrams(model: NGramForCausalLM, tokenizer: Any, target: Path) -> list[int]:
+def is_kenlm_name(name: Path) -> bool:
+    """Return whether an n-gram model of this name is one of KenLM's binary files.
+
+    >>> is_kenlm_name(Path("lm.KLM")), is_kenlm_name(Path("lm.arpa"))
+    (True, False)
+    """
+    return name.suffix.lower() in KENLM_SUFFIXES
+
+
+def save_ngrams(model: NGramForCausalLM, tokenizer: Any, target: Path, **layout: Any) -> list[int]:
     """Write a model and its tokenizer as the target's name says; return the number of n-grams of each order.
+
+    Args:
+        model: of any kind that such a file can hold.
+        tokenizer: the model's.
+        target: checked with `check_target`.
+        layout: of one of KenLM's binary files, as `save_kenlm` takes it.
 
     Raises:
         OSError: it cannot be written; what was there before is untouched.
         ValueError: such a file cannot hold the model.
     """
-    suffix = file_suffix(str(target))
-    if suffix in ARPA_SUFFIXES:
+    if is_kenlm_name(target):
+        model.save_kenlm(target, tokenizer, **layout)
+    elif file_suffix(str(target)) in ARPA_SUFFIXES:
         save_with_classes(model, tokenizer, target)
-    elif suffix in KENLM_SUFFIXES:
-        raise ValueError("KenLM's binary files are not written yet")
     else:
         with staged_folder(target) as stage:
             model.save_pretrained(stage)

@@ -10,10 +10,12 @@ import warnings
 import pytest
 import torch
 
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
+from hf_lecture_models.loading import load_model
+from hf_lecture_models.models.ngram.conversion_ngram import save_fst
 from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import write_arpa
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.saving_ngram import save_ngrams
 from hf_lecture_models.tokenization.byte import ByteTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.arpa_ngram import (
@@ -188,10 +190,10 @@ def test_one_token_for_both_ends_is_refused(arpa, tmp_path):
 
 
 def test_folders_and_files_are_converted(arpa, tmp_path):
-    assert convert_from_file(arpa, tmp_path / "model") == [7, 8, 5]
+    assert save_ngrams(*load_model(arpa), tmp_path / "model") == [7, 8, 5]
     assert (tmp_path / "model" / "config.json").is_file()
     assert (tmp_path / "model" / "tokenizer.json").is_file()
-    assert convert_to_arpa(tmp_path / "model", tmp_path / "again.arpa.gz") == [7, 8, 5]
+    assert save_ngrams(*load_model(tmp_path / "model"), tmp_path / "again.arpa.gz") == [7, 8, 5]
     assert read_arpa(tmp_path / "again.arpa.gz")[0] == read_arpa(arpa)[0]
     assert_same_tables(read_arpa(arpa)[1], read_arpa(tmp_path / "again.arpa.gz")[1])
 
@@ -204,7 +206,7 @@ def test_counts_are_those_of_the_arpa_file(tmp_path, classes):
         model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", classes=classes, progress=False)
         model.save_pretrained(tmp_path / "folder")
         tokenizer.save_pretrained(tmp_path / "folder")
-        counts = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
+        counts = save_ngrams(*load_model(tmp_path / "folder"), tmp_path / "lm.arpa")
         lines = (tmp_path / "lm.arpa").read_text(encoding="utf-8").splitlines()
         assert lines[1:3] == [f"ngram {n}={count}" for n, count in enumerate(counts, 1)]
-        assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == counts
+        assert save_ngrams(*load_model(tmp_path / "lm.arpa"), tmp_path / "again") == counts

@@ -31,15 +31,26 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLik
         OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the words are not one per id, or the format cannot hold one of them.
     """
-    names = _check_names(tables.check(), words)
+    names = check_names(tables.check(), words)
+    unigrams = words_of_file(tables, words, unknown)
+    with staged_file(path) as stage, open(stage, "wb") as raw, packed(raw, path) as file:
+        _write(tables, names, unigrams, file)
+
+
+def words_of_file(tables: NGramTables, words: Sequence[str], unknown: bool) -> np.ndarray:
+    """Return the ids of the words in the order of the file: ``<unk>``, ``<s>``, ``</s>``, then all others but padding.
+
+    ``<unk>`` is left out as `write_arpa` says.
+    """
     left_out = [words.index(PADDING)] if PADDING in words else []
     if not unknown and UNKNOWN in words and not _has_weight(tables, words.index(UNKNOWN)):
         left_out.append(words.index(UNKNOWN))
-    with staged_file(path) as stage, open(stage, "wb") as raw, packed(raw, path) as file:
-        _write(tables, names, left_out, file)
+    front = [words.index(word) for word in (UNKNOWN, BEGIN, END) if word in words]
+    others = np.delete(np.arange(len(words)), [*front, *left_out])
+    return np.array([index for index in front if index not in left_out] + others.tolist())
 
 
-def _check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
+def check_names(tables: NGramTables, words: Sequence[str]) -> list[bytes]:
     """Return the words as bytes, or raise a ValueError that names one that an ARPA file cannot hold."""
     check_size(words, tables.vocab_size)
     if len(set(words)) < len(words):
@@ -76,12 +87,9 @@ def _has_weight(tables: NGramTables, word: int) -> bool:
     return _occurs(tables, word) or any(backoffs[word] != 0 for backoffs in tables.log10_backoffs[:1])
 
 
-def _write(tables: NGramTables, names: list[bytes], left_out: list[int], file: BinaryIO) -> None:
-    counts = [len(names) - len(left_out), *tables.sizes[1:]]
+def _write(tables: NGramTables, names: list[bytes], unigrams: np.ndarray, file: BinaryIO) -> None:
+    counts = [len(unigrams), *tables.sizes[1:]]
     file.write(b"\\data\\\n" + b"".join(b"ngram %d=%d\n" % (n, count) for n, count in enumerate(counts, 1)))
-    front = [names.index(word.encode()) for word in (UNKNOWN, BEGIN, END) if word.encode() in names]
-    others = [index for index in range(len(names)) if index not in front]
-    unigrams = np.array([index for index in (*front, *others) if index not in left_out])
     spellings = np.array(names, object)
     for n in range(1, tables.order + 1):
         file.write(b"\n\\%d-grams:\n" % n)

@@ -56,7 +56,7 @@ BLOCK = 1 << 20  # records that are in memory at a time, beside the tables
 LARGEST_LOGARITHM = 1e30
 
 _SIGNATURE = MAGIC + b" format version 5\n\0\0"
-_SANITY = "56s3f3IQ"
+_SANITY, _TEST_VALUES = "56s3f3IQ", (0.0, 1.0, -0.5, 1, 2**32 - 1, 0, 1)
 _PARAMETERS = "<B3xfiB3xI"
 _LAYOUT_VERSIONS = {PROBING: 0, 2: 1, 3: 1, 4: 1, 5: 1}
 _MOST_WORDS = 2**31 - 2
@@ -150,8 +150,7 @@ class KenlmFile:
 
     def _check_sanity(self) -> None:
         head = self._file.read(struct.calcsize("<" + _SANITY))
-        values = (0.0, 1.0, -0.5, 1, 2**32 - 1, 0, 1)
-        if head == struct.pack("<" + _SANITY, _SIGNATURE, *values):
+        if head == struct.pack("<" + _SANITY, _SIGNATURE, *_TEST_VALUES):
             return
         if head.startswith(gzip.compress(b"")[:2]):
             raise self.error("the file is compressed with gzip; unpack it with gunzip")
@@ -162,7 +161,7 @@ class KenlmFile:
         if not head.startswith(_SIGNATURE):
             version = head[len(MAGIC) :].split(b"\n")[0].strip()
             raise self.error(f"the file has {quote(version)}, and only format version 5 is read; {_REBUILD}")
-        if head == struct.pack(">" + _SANITY, _SIGNATURE, *values):
+        if head == struct.pack(">" + _SANITY, _SIGNATURE, *_TEST_VALUES):
             raise self.error(f"the file is from a big-endian machine, whose numbers are reversed; {_REBUILD} here")
         if len(head) < struct.calcsize("<" + _SANITY):
             raise self.damaged("it ends within its header")
@@ -195,6 +194,14 @@ class KenlmFile:
             raise self.damaged(f"it counts {self.counts[0]} words")
         if max(self.counts) > 8 * self.size:  # a bit for each
             raise self.damaged(f"{self.size} bytes are too few for {max(self.counts)} n-grams")
+
+
+def header(kind: int, counts: list[int], multiplier: float) -> bytes:
+    """Return what is before the vocabulary of a file of a type, with these counts of n-grams."""
+    text = struct.pack("<" + _SANITY, _SIGNATURE, *_TEST_VALUES)
+    text += struct.pack(_PARAMETERS, len(counts), multiplier, kind, 1, _LAYOUT_VERSIONS[kind])
+    text += struct.pack(f"<{len(counts)}Q", *counts)
+    return text + bytes(-len(text) % 8)
 
 
 def without_negative_zeros(values: np.ndarray) -> np.ndarray:

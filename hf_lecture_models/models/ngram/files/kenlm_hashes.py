@@ -22,10 +22,10 @@ import numpy as np
 from hf_lecture_models.layers.ngram_tables import HashedNGramTables
 from hf_lecture_models.models.ngram.files.kenlm_format import KenlmFile, KenlmWords, without_negative_zeros, words_by_id
 
-_WORD = np.dtype([("hash", "<u8"), ("number", "<u4")])
-_WEIGHTS = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
-_MIDDLE = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
-_LONGEST = np.dtype([("key", "<u8"), ("prob", "<f4")])
+WORD = np.dtype([("hash", "<u8"), ("number", "<u4")])
+WEIGHTS = np.dtype([("prob", "<f4"), ("backoff", "<f4")])
+MIDDLE = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
+LONGEST = np.dtype([("key", "<u8"), ("prob", "<f4")])
 _PARTS = 256
 
 
@@ -39,7 +39,7 @@ def read_hashes(file: KenlmFile) -> tuple[list[str], HashedNGramTables]:
     starts = _section_starts(file)
     words = _read_vocabulary(file, starts[0], starts[-1])
     size = len(words.words)
-    table = file.read(starts[1], len(words.ids), _WEIGHTS)
+    table = file.read(starts[1], len(words.ids), WEIGHTS)
     probs, backoffs = _unsigned(table["prob"]), without_negative_zeros(table["backoff"])
     file.check_logarithms(1, probs, backoffs)
     tables = HashedNGramTables(
@@ -54,16 +54,21 @@ def read_hashes(file: KenlmFile) -> tuple[list[str], HashedNGramTables]:
     return words.words, tables
 
 
-def _buckets(file: KenlmFile, count: int) -> int:
-    return max(count + 1, int(file.multiplier * np.float32(count)))
+def buckets(multiplier: float, count: int) -> int:
+    """Return how many buckets the hash table of `count` n-grams has; the multiplier is a float32.
+
+    >>> buckets(1.5, 5), buckets(1.5, 1)
+    (7, 2)
+    """
+    return max(count + 1, int(np.float32(multiplier) * np.float32(count)))
 
 
 def _section_starts(file: KenlmFile) -> list[int]:
     """Return where the vocabulary, the n-grams of each order and the words begin; the file is large enough for them."""
     counts = file.counts
-    sizes = [8 + _buckets(file, counts[0]) * _WORD.itemsize, (counts[0] + 1) * _WEIGHTS.itemsize]
-    sizes += [_buckets(file, count) * _MIDDLE.itemsize for count in counts[1:-1]]
-    sizes.append(_buckets(file, counts[-1]) * _LONGEST.itemsize)
+    sizes = [8 + buckets(file.multiplier, counts[0]) * WORD.itemsize, (counts[0] + 1) * WEIGHTS.itemsize]
+    sizes += [buckets(file.multiplier, count) * MIDDLE.itemsize for count in counts[1:-1]]
+    sizes.append(buckets(file.multiplier, counts[-1]) * LONGEST.itemsize)
     starts = [file.start]
     for size in sizes:
         starts.append(starts[-1] + size)
@@ -79,7 +84,7 @@ def _read_vocabulary(file: KenlmFile, start: int, start_of_words: int) -> KenlmW
     if not 1 <= count <= file.counts[0] + 1:
         raise file.damaged(f"its vocabulary has {count} words, and its header counts {file.counts[0]}")
     hashes, seen = np.zeros(count, np.uint64), np.zeros(count, bool)
-    for _, block in file.blocks(start + 8, _buckets(file, file.counts[0]), _WORD):
+    for _, block in file.blocks(start + 8, buckets(file.multiplier, file.counts[0]), WORD):
         block = block[block["hash"] != 0]
         numbers = block["number"]
         if len(numbers) and (numbers.max() >= count or seen[numbers].any()):
@@ -96,13 +101,13 @@ def _unsigned(probs: np.ndarray) -> np.ndarray:
 
 def _entries(file: KenlmFile, n: int, start: int, count: int) -> Iterator[np.ndarray]:
     """Yield the full buckets of order n, block by block; one that a search would not reach is an error."""
-    buckets = _buckets(file, count)
+    size = buckets(file.multiplier, count)
     last_empty = None
-    for first, block in file.blocks(start, buckets, _LONGEST if n == file.order else _MIDDLE):
+    for first, block in file.blocks(start, size, LONGEST if n == file.order else MIDDLE):
         places = np.arange(first, first + len(block))
         full = block["key"] != 0
         emptied = np.maximum.accumulate(np.where(full, -1 if last_empty is None else last_empty, places))
-        ideal = (block["key"] % np.uint64(buckets)).astype(np.int64)
+        ideal = (block["key"] % np.uint64(size)).astype(np.int64)
         # Before the first empty bucket, an entry may come from the end of the table.
         if (full & (emptied >= 0) & ((ideal <= emptied) | (ideal > places))).any():
             raise file.damaged(f"a {n}-gram is not in the place that its key says")
@@ -122,7 +127,7 @@ def _read_order(file: KenlmFile, n: int, start: int, count: int, tables: HashedN
         sizes += np.bincount(_part(entries["key"]), minlength=_PARTS)
     total = int(sizes.sum())
     # Beside the n-grams that the file counts, a table may hold last words of longer ones.
-    if not count <= total <= (count if n == file.order else _buckets(file, count) - 1):
+    if not count <= total <= (count if n == file.order else buckets(file.multiplier, count) - 1):
         raise file.damaged(f"its header counts {count} {n}-grams, but {total} are stored")
     keys, probs = np.empty(total, np.int64), np.empty(total, np.float32)
     backoffs = None if n == file.order else np.empty(total, np.float32)

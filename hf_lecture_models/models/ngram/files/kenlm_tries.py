@@ -38,9 +38,10 @@ from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.kenlm_format import BLOCK, KenlmFile, without_negative_zeros, words_by_id
 
 _ARRAY, _QUANTISED = (4, 5), (3, 5)
-_UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4"), ("next", "<u8")])
-_MOST_BITS = 25  # of a number in a codebook
-_PROB_BITS, _BACKOFF_BITS = 31, 32
+CODEBOOKS = 2  # their version
+UNIGRAM = np.dtype([("prob", "<f4"), ("backoff", "<f4"), ("next", "<u8")])
+MOST_BITS = 25  # of a number in a codebook
+PROB_BITS, BACKOFF_BITS = 31, 32
 
 
 @dataclass
@@ -85,7 +86,7 @@ def read_tries(file: KenlmFile) -> tuple[list[str], NGramTables]:
     hashes = file.read(file.start + 8, count - 1, "<u8")
     words = words_by_id(file, file.read_words(end, count), hashes)
     size = len(words.words)
-    unigrams = file.read(start, count + 1, _UNIGRAM)
+    unigrams = file.read(start, count + 1, UNIGRAM)
     probs, backoffs = (without_negative_zeros(unigrams[name][:-1]) for name in ("prob", "backoff"))
     file.check_logarithms(1, probs, backoffs)
     tables = NGramTables(size, [], [np.full(size, -np.inf, np.float32)], [np.zeros(size, np.float32)])
@@ -102,12 +103,12 @@ def _layout(file: KenlmFile) -> tuple[int, list[_Level]]:
     """Return where level 1 begins, and the other levels."""
     counts, word_bits = file.counts, file.counts[0].bit_length()
     place = file.start + 8 * (counts[0] + 1)
-    levels = [_Level(n, count, word_bits, _PROB_BITS, _BACKOFF_BITS) for n, count in enumerate(counts[1:], 2)]
+    levels = [_Level(n, count, word_bits, PROB_BITS, BACKOFF_BITS) for n, count in enumerate(counts[1:], 2)]
     if file.type in _QUANTISED:
         place = _lay_codebooks(file, place, levels)
     levels[-1].backoff_bits, levels[-1].has_next = 0, False
     start = place
-    place += (counts[0] + 2) * _UNIGRAM.itemsize
+    place += (counts[0] + 2) * UNIGRAM.itemsize
     chop = None
     if file.type in _ARRAY and file.order > 2:
         version, chop = file.read(place, 2).tolist()
@@ -117,7 +118,7 @@ def _layout(file: KenlmFile) -> tuple[int, list[_Level]]:
         if count is not None:
             level.next_bits = count.bit_length()
             if chop is not None:
-                level.next_bits -= _chopped(level.count + 1, count, chop)
+                level.next_bits -= chopped_bits(level.count + 1, count, chop)
                 level.array, level.array_size = -(-place // 8) * 8 + 8, (count >> level.next_bits) + 1
                 place += 8 * (level.array_size + 1) + 7
         level.start = place
@@ -128,10 +129,10 @@ def _layout(file: KenlmFile) -> tuple[int, list[_Level]]:
 def _lay_codebooks(file: KenlmFile, place: int, levels: list[_Level]) -> int:
     """Set where the codebooks of each level are; return where the last one ends."""
     version, prob_bits, backoff_bits = file.read(place, 3).tolist()
-    if version != 2:
-        raise file.error(f"its codebooks have version {version}, and only 2 is read; build the file again")
-    if not (1 <= prob_bits <= _MOST_BITS and 1 <= backoff_bits <= _MOST_BITS):
-        raise file.damaged(f"its codebooks have {prob_bits} and {backoff_bits} bits, and have 1 to {_MOST_BITS}")
+    if version != CODEBOOKS:
+        raise file.error(f"its codebooks have version {version}, and only {CODEBOOKS} is read; build the file again")
+    if not (1 <= prob_bits <= MOST_BITS and 1 <= backoff_bits <= MOST_BITS):
+        raise file.damaged(f"its codebooks have {prob_bits} and {backoff_bits} bits, and have 1 to {MOST_BITS}")
     place += 8
     for level in levels:
         level.is_quantised = True
@@ -143,7 +144,7 @@ def _lay_codebooks(file: KenlmFile, place: int, levels: list[_Level]) -> int:
     return place
 
 
-def _chopped(records: int, children: int, most: int) -> int:
+def chopped_bits(records: int, children: int, most: int) -> int:
     """Return how many of the highest bits of next are in the array: those that make records and array smallest."""
     bits = children.bit_length()
     return min(range(min(bits, most) + 1), key=lambda chop: (children >> (bits - chop)) * 64 - records * chop)
@@ -263,11 +264,11 @@ def _weights(
         probs = books[0][_numbers(packed, bits + level.backoff_bits, level.prob_bits)]
         backoffs = books[1][_numbers(packed, bits, level.backoff_bits)] if level.has_next else probs[:0]
     else:
-        unsigned = _numbers(packed, bits, _PROB_BITS).astype(np.uint32)
-        probs = (unsigned | np.uint32(1 << _PROB_BITS)).view(np.float32)
+        unsigned = _numbers(packed, bits, PROB_BITS).astype(np.uint32)
+        probs = (unsigned | np.uint32(1 << PROB_BITS)).view(np.float32)
         backoffs = probs[:0]
         if level.has_next:
-            backoffs = _numbers(packed, bits + _PROB_BITS, _BACKOFF_BITS).astype(np.uint32).view(np.float32)
+            backoffs = _numbers(packed, bits + PROB_BITS, BACKOFF_BITS).astype(np.uint32).view(np.float32)
     return without_negative_zeros(probs), without_negative_zeros(backoffs)
 
 

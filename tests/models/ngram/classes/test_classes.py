@@ -15,15 +15,17 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models.layers.ngram_tables import WordClasses
+from hf_lecture_models.loading import load_model
 from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS, ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import find_classes, read_classes
 from hf_lecture_models.models.ngram.classes.exchange import BigramClustering, Bigrams, exchange
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
-from hf_lecture_models.models.ngram.conversion_ngram import convert_from_file, convert_to_arpa, save_fst
+from hf_lecture_models.models.ngram.conversion_ngram import save_fst
 from hf_lecture_models.models.ngram.counting_ngram import Stream, make_stream
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.fitting_ngram import fit_ids
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
+from hf_lecture_models.models.ngram.saving_ngram import save_ngrams
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.models.ngram.reference_ngram import ReferenceNGram
 from tests.models.ngram.test_modeling_ngram import TEXTS, TOKENIZER, NGramTests
@@ -242,9 +244,9 @@ def test_convert_writes_and_reads_the_classes_beside_the_arpa_file(class_file, t
     model = NGramForCausalLM.fit(SMALL, tokenizer, 2, "add_alpha", classes=class_file, progress=False)
     model.save_pretrained(tmp_path / "folder")
     tokenizer.save_pretrained(tmp_path / "folder")
-    sizes = convert_to_arpa(tmp_path / "folder", tmp_path / "lm.arpa")
+    sizes = save_ngrams(*load_model(tmp_path / "folder"), tmp_path / "lm.arpa")
     assert len((tmp_path / "lm.arpa.classes").read_text().splitlines()) == 6
-    assert convert_from_file(tmp_path / "lm.arpa", tmp_path / "again") == sizes == ngram_counts(model.config)
+    assert save_ngrams(*load_model(tmp_path / "lm.arpa"), tmp_path / "again") == sizes == ngram_counts(model.config)
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "again").config.num_classes == 7
 
 
