@@ -21,11 +21,16 @@ _KENLM_SUFFIXES = (".klm", ".binary", ".mmap", ".blm", ".probing", ".trie")
 _FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 
 
-def run(source: str, target: Path) -> None:
+def run(source: str, target: Path, decoder: str | None = None, unknown_word: str | None = None) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
     An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
     KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
+
+    Args:
+        source: a file, a folder or a name on the Hub.
+        target: what is written; its name says what.
+        decoder, unknown_word: of ARPA files, as `save_arpa` has them.
 
     Raises:
         FileExistsError: the target is there already.
@@ -34,6 +39,9 @@ def run(source: str, target: Path) -> None:
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model.
     """
+    options = {"decoder": decoder, "unknown_word": unknown_word}
+    if options != dict.fromkeys(options) and not is_arpa_name(target):
+        raise ValueError(f"--for and `unknown_word` belong to ARPA files; {target} must end in .arpa or .lm")
     if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
@@ -58,7 +66,10 @@ def run(source: str, target: Path) -> None:
     if not (to_arpa or to_vectors):
         _refuse_file_name(target)
     be_quiet()
-    (_convert_ngrams if from_ngrams or to_arpa else _convert_word2vec)(source, target)
+    if from_ngrams or to_arpa:
+        _convert_ngrams(source, target, options)
+    else:
+        _convert_word2vec(source, target)
 
 
 def _refuse_kenlm_name(target: Path, from_ngrams: bool) -> None:
@@ -79,12 +90,12 @@ def _refuse_file_name(target: Path) -> None:
         )
 
 
-def _convert_ngrams(source: str, target: Path) -> None:
+def _convert_ngrams(source: str, target: Path, options: dict[str, str | None]) -> None:
     local_only = check_location(source)
     if is_arpa_name(target):
         if not is_ngram_file(source):
             _refuse_other_models(source, local_only, NGramConfig, "n-grams are written as ARPA files")
-        counts = convert_to_arpa(source, target)
+        counts = convert_to_arpa(source, target, **options)
     else:
         counts = convert_from_file(source, target)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
