@@ -186,6 +186,7 @@ def _refuse_blank_text(text: str | None) -> str | None:
 
 # The values of options, of which typer takes no other.
 TokenKind = StrEnum("TokenKind", ["word", "bpe", "char", "byte"])
+Decoder = StrEnum("Decoder", ["flashlight", "kaldi", "pocketsphinx", "pyctcdecode"])
 Probability = StrEnum("Probability", ["terminated", "prefix"])
 Segmentations = StrEnum("Segmentations", ["best", "marginal"])
 TextForm = StrEnum("TextForm", ["plain", "wikitext"])
@@ -1107,6 +1108,19 @@ def convert(
             "--array_compress",
             help="The most bits of a trie's pointers that an array holds, 0 to 255; by default there is no array.",
             show_default=False,
+        ),
+    ] = None,
+    decoder: Annotated[
+        Decoder | None,
+        Option("--for", help="The speech recogniser that reads the ARPA file: it gets what this one needs."),
+    ] = None,
+    unknown_word: Annotated[
+        str | None,
+        Option(
+            "--unknown-word",
+            "--unknown_word",
+            help="How the ARPA file spells the unknown word; by default <unk>, and for pocketsphinx <UNK>.",
+            metavar="WORD",
         ),
     ] = None,
 ) -> None:

@@ -16,7 +16,7 @@ from hf_lecture_models.tokenization.corpus import read_texts
 
 # Documents whose figures are defaults and versions of other programs (tests/interop holds them to it), or
 # are sections of papers (errata); tests/test_claims_page.py compares docs/claims.md with its records.
-NO_MEASUREMENTS = {"claims.md", "clients.md", "errata.md", "training.md", "versions.md"}
+NO_MEASUREMENTS = {"claims.md", "clients.md", "errata.md", "speech.md", "training.md", "versions.md"}
 DOCUMENTS = [path for path in documents() if path.name not in NO_MEASUREMENTS]
 
 UNITS = r"(?:CPU |tokens |of the |)(?:seconds|minutes|times|per second)\b"

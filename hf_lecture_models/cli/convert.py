@@ -31,12 +31,19 @@ def run(
     quantise_probs: int | None = None,
     quantise_backoffs: int | None = None,
     array_compress: int | None = None,
+    decoder: str | None = None,
+    unknown_word: str | None = None,
 ) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
     An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), to which all options
     belong, or as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what
     is in them.
+
+    Args:
+        source: a file, a folder or a name on the Hub.
+        target: what is written; its name says what.
+        decoder, unknown_word: of ARPA files, as `save_arpa` has them.
 
     Raises:
         FileExistsError: the target is there already.
@@ -46,10 +53,13 @@ def run(
             folder's model; an option does not belong to the target, or has no such value.
     """
     names = ("kenlm_type", "probing_multiplier", "quantise_probs", "quantise_backoffs", "array_compress")
-    options = locals()
-    layout = {name: options[name] for name in names if options[name] is not None}
+    given = locals()
+    layout = {name: given[name] for name in names if given[name] is not None}
     if layout and not is_kenlm_name(target):
         raise ValueError(f"`{next(iter(layout))}` is for KenLM's binary files; name the target .bin or .klm")
+    spelling = {name: given[name] for name in ("decoder", "unknown_word") if given[name] is not None}
+    if spelling and not is_arpa_name(target):
+        raise ValueError(f"--for and `unknown_word` belong to ARPA files; {target} must end in .arpa or .lm")
     if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
@@ -77,7 +87,7 @@ def run(
         _refuse_file_name(target)
     be_quiet()
     if from_ngrams or to_ngrams:
-        _convert_ngrams(source, target, layout)
+        _convert_ngrams(source, target, layout | spelling)
     else:
         _convert_word2vec(source, target)
 
@@ -98,12 +108,12 @@ def _refuse_file_name(target: Path) -> None:
         )
 
 
-def _convert_ngrams(source: str, target: Path, layout: dict[str, Any]) -> None:
+def _convert_ngrams(source: str, target: Path, options: dict[str, Any]) -> None:
     if not is_ngram_file(source):
         rule = "n-grams are written as ARPA files and KenLM's"
         _refuse_other_models(source, check_location(source), NGramConfig, rule)
     check_target(target)
-    counts = save_ngrams(*load_model(source), target, **layout)
+    counts = save_ngrams(*load_model(source), target, **options)
     print(f"{target}: {', '.join(f'{count:,} {order}-grams' for order, count in enumerate(counts, start=1))}")
 
 

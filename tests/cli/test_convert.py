@@ -153,3 +153,25 @@ def test_word_vectors_named_bin_stay_word2vecs(run, tmp_path):
     assert not is_kenlm_file(tmp_path / "again.bin")
     assert "only n-grams are written" in run("convert", tmp_path / "vectors", tmp_path / "again.klm")[2]
     assert "for KenLM's" in run("convert", tmp_path / "vectors", tmp_path / "x.bin", "--kenlm-type", "trie")[2]
+
+
+def test_convert_for_a_decoder(run, folder, tmp_path):
+    status, out, err = run("convert", folder, tmp_path / "lm.arpa", "--for", "pocketsphinx")
+    assert (status, err) == (0, "")
+    assert out.endswith("lm.arpa: 9 1-grams, 16 2-grams, 16 3-grams\n")
+    assert "\t<UNK>\t" in (tmp_path / "lm.arpa").read_text("utf-8")
+    assert (
+        run("convert", tmp_path / "lm.arpa", tmp_path / "k.arpa", "--for", "kaldi", "--unknown-word", "<oov>")[0] == 0
+    )
+    assert "\t<oov>\t" in (tmp_path / "k.arpa").read_text("utf-8")
+    for target, options, message in [
+        ("new", ("--for", "kaldi"), "--for and --unknown-word belong to ARPA files"),
+        ("new.fst.txt", ("--unknown-word", ""), "--for and --unknown-word belong to ARPA files"),
+        ("x.arpa", ("--unknown-word", "cat"), "cannot be spelled 'cat'"),
+        ("x.arpa", ("--for", "pocketsphinx", "--unknown-word", "<oov>"), "--unknown-word is '<oov>'"),
+        ("x.arpa.gz", ("--for", "pyctcdecode"), "ends in .arpa"),
+    ]:
+        status, _, err = run("convert", folder, tmp_path / target, *options)
+        assert (status, message in err) == (1, True), err
+    (tmp_path / "sphinx.bin").write_bytes(b"Trie Language Model\x03")
+    assert "pocketsphinx's binary format" in run("convert", tmp_path / "sphinx.bin", tmp_path / "new")[2]

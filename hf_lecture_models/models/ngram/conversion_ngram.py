@@ -25,8 +25,9 @@ from hf_lecture_models.models.ngram.classes.class_files import (
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
-from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa, read_counts
 from hf_lecture_models.models.ngram.files.arpa_writer import check_size, write_arpa
+from hf_lecture_models.models.ngram.files.decoder_forms import for_decoder, spelling_of_unknown
 from hf_lecture_models.models.ngram.files.fst_writer import write_fst
 from hf_lecture_models.models.ngram.files.kenlm_format import PROBING, KenlmFile, is_kenlm_file
 from hf_lecture_models.models.ngram.files.kenlm_hashes import read_hashes
@@ -140,30 +141,51 @@ def _words_of_classes(
     return words, word_classes(words, replace(file, class_of=numbers), alone)
 
 
-def save_arpa(self: NGramForCausalLM, path: _Path, tokenizer: Any, classes: _Path | None = None) -> None:
+def save_arpa(
+    self: NGramForCausalLM,
+    path: _Path,
+    tokenizer: Any,
+    classes: _Path | None = None,
+    decoder: str | None = None,
+    unknown_word: str | None = None,
+) -> None:
     """Write the model as an ARPA file: `model.save_arpa(path, tokenizer)`; packed if named .gz, .bz2, .xz or .zst.
 
     The tokenizer's beginning, end, unknown and padding tokens get the names of ARPA files; all others keep their
     spelling. The file of a class-based model has the n-grams of classes, and `classes` is the path of a second file,
     with the words of each class.
 
+    Args:
+        path: the file.
+        tokenizer: that of the model.
+        classes: see above.
+        decoder: "flashlight", "kaldi", "pocketsphinx" or "pyctcdecode": what this one does not read is refused, and
+            the file has what it needs (`files/decoder_forms.py`).
+        unknown_word: how the unknown word is spelled; by default ``<unk>``, and for pocketsphinx ``<UNK>``.
+
     Raises:
         OSError: a file cannot be written; an older file of this name is untouched.
         ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the smoothing
-            is stupid back-off; or `classes` is missing for a model of classes, or given for another.
+            is stupid back-off; `classes` is missing for a model of classes, or given for another; or the decoder
+            cannot read the model.
     """
     of_words = self.word_classes()
+    if of_words is not None and decoder is not None:
+        raise ValueError(f"the model is of classes of words, which {decoder} does not know")
     if (of_words is None) != (classes is None):
         rule = "is of words: leave classes out" if of_words is None else "is of classes: give classes, a second path"
         raise ValueError(f"the model {rule}; an ARPA file has no place for what words a class has")
     _check_file_holds(self, tokenizer)
-    words = words_by_id(tokenizer, self.config)
+    words, tables = words_by_id(tokenizer, self.config), self.tables()
     if of_words is not None and classes is not None:
         special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
         names = class_names(of_words, words, special)
         write_classes(classes, of_words, words, names)
         words = names
-    write_arpa(self.tables(), words, path, unknown=False)
+    spelling = spelling_of_unknown(decoder, unknown_word)
+    if decoder is not None:
+        tables = for_decoder(decoder, tables, words, path)
+    write_arpa(tables, words, path, unknown=False, unknown_word=spelling)
 
 
 def save_kenlm(self: NGramForCausalLM, path: _Path, tokenizer: Any, **layout: Any) -> None:

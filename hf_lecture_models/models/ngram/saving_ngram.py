@@ -15,6 +15,7 @@ from hf_lecture_models.io.files import check_writable, staged_folder
 from hf_lecture_models.io.packing import file_suffix
 from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.classes.class_files import save_with_classes
+from hf_lecture_models.models.ngram.files.arpa_reader import read_counts
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 ARPA_SUFFIXES, KENLM_SUFFIXES = (".arpa", ".lm"), (".bin", ".klm")
@@ -49,23 +50,24 @@ def is_kenlm_name(name: Path) -> bool:
     return name.suffix.lower() in KENLM_SUFFIXES
 
 
-def save_ngrams(model: NGramForCausalLM, tokenizer: Any, target: Path, **layout: Any) -> list[int]:
+def save_ngrams(model: NGramForCausalLM, tokenizer: Any, target: Path, **options: Any) -> list[int]:
     """Write a model and its tokenizer as the target's name says; return the number of n-grams of each order.
 
     Args:
         model: of any kind that such a file can hold.
         tokenizer: the model's.
         target: checked with `check_target`.
-        layout: of one of KenLM's binary files, as `save_kenlm` takes it.
+        options: of `save_arpa` for ARPA files, and of `save_kenlm` for KenLM's.
 
     Raises:
         OSError: it cannot be written; what was there before is untouched.
         ValueError: such a file cannot hold the model.
     """
     if is_kenlm_name(target):
-        model.save_kenlm(target, tokenizer, **layout)
+        model.save_kenlm(target, tokenizer, **options)
     elif file_suffix(str(target)) in ARPA_SUFFIXES:
-        save_with_classes(model, tokenizer, target)
+        save_with_classes(model, tokenizer, target, **options)
+        return read_counts(target)
     else:
         with staged_folder(target) as stage:
             model.save_pretrained(stage)

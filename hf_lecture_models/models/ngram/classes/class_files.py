@@ -211,9 +211,13 @@ def classes_beside(path: _Path) -> Path:
     return Path(f"{os.fspath(path)}.classes")
 
 
-def save_with_classes(model: Any, tokenizer: Any, path: _Path) -> None:
-    """Write an ARPA file, and for a model of classes NAME.classes beside it; else an old NAME.classes is deleted."""
+def save_with_classes(model: Any, tokenizer: Any, path: _Path, **options: Any) -> None:
+    """Write an ARPA file, and for a model of classes NAME.classes beside it; else an old NAME.classes is deleted.
+
+    Args:
+        options: `decoder` and `unknown_word` of `save_arpa`.
+    """
     classes = classes_beside(path)
-    model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes)
+    model.save_arpa(path, tokenizer, None if model.word_classes() is None else classes, **options)
     if model.word_classes() is None:
         classes.unlink(missing_ok=True)

@@ -42,6 +42,7 @@ from hf_lecture_models.io.packing import is_damage, packing_of, unpacked
 
 UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
 KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it
+POCKETSPHINX_MAGIC = b"Trie Language Model"  # pocketsphinx's binary files begin with it
 ZERO = -99.0  # the logarithm that stands for p = 0
 BLOCK_BYTES = 1 << 18
 MAX_LINE_BYTES = 1 << 20
@@ -104,10 +105,10 @@ class ArpaLines:
         return self.error(f"{rule}; copy or download the file again")
 
     def has_data(self) -> bool:
-        """Take the first block; return whether it has the line ``\\data\\``, or KenLM's mark, which reading refuses."""
+        """Take the first block; return whether it has the line ``\\data\\``, or a mark that reading refuses by name."""
         try:
             block = self._text.read(BLOCK_BYTES)
-            return block.startswith(KENLM_MAGIC) or _DATA.search(block) is not None
+            return block.startswith((KENLM_MAGIC, POCKETSPHINX_MAGIC)) or _DATA.search(block) is not None
         except Exception as error:
             if not is_damage(error):
                 raise

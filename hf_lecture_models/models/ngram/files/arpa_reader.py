@@ -18,6 +18,7 @@ from hf_lecture_models.models.ngram.files.arpa_format import (
     END,
     KENLM_MAGIC,
     PADDING,
+    POCKETSPHINX_MAGIC,
     UNKNOWN,
     ZERO,
     ArpaLines,
@@ -58,6 +59,16 @@ def read_arpa(path: str | os.PathLike[str], unknown: bool = False) -> tuple[list
     return _words_by_id(vocabulary, tables.vocab_size), tables
 
 
+def read_counts(path: str | os.PathLike[str]) -> list[int]:
+    """Return how many n-grams of each order an ARPA file has, as its head says.
+
+    Raises:
+        OSError, ValueError: as `read_arpa`.
+    """
+    with ArpaLines(path) as lines:
+        return _read_counts(lines)
+
+
 def _read_counts(lines: ArpaLines) -> list[int]:
     _find_data(lines)
     counts: list[int] = []
@@ -93,6 +104,9 @@ def _find_data(lines: ArpaLines) -> None:
         fix = "read it with NGramForCausalLM.from_kenlm" if lines.packing is None else "unpack it first"
         fix = "copy the pipe to a file, which is read" if lines.size is None else fix
         raise ValueError(f"{lines.path}: this is KenLM's binary format, not an ARPA file; {fix}")
+    if lines.head().startswith(POCKETSPHINX_MAGIC):
+        rule = "this is pocketsphinx's binary format of n-grams, which is not read"
+        raise ValueError(f"{lines.path}: {rule}; take the ARPA file from which it was made")
     line = lines.take()
     if line is None:
         raise ValueError(f"{lines.path}: the file is empty; an ARPA file begins with \\data\\")

@@ -18,7 +18,13 @@ from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING
 ROWS_PER_WRITE = 1 << 15
 
 
-def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLike[str], unknown: bool = True) -> None:
+def write_arpa(
+    tables: NGramTables,
+    words: Sequence[str],
+    path: str | os.PathLike[str],
+    unknown: bool = True,
+    unknown_word: str = UNKNOWN,
+) -> None:
     """Write an ARPA file, packed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
 
     Args:
@@ -26,12 +32,18 @@ def write_arpa(tables: NGramTables, words: Sequence[str], path: str | os.PathLik
         words: by id; ``<s>`` and ``</s>`` among them, the unknown word spelled ``<unk>``; ``<pad>`` is not written.
         path: the file.
         unknown: False: leave ``<unk>`` out if its p is 0, its weight 1, and no n-gram has it.
+        unknown_word: how ``<unk>`` is spelled in the file.
 
     Raises:
         OSError: the file cannot be written; an older file of this name is untouched.
         ValueError: the words are not one per id, or the format cannot hold one of them.
     """
     names = check_names(tables.check(), words)
+    if UNKNOWN in words and unknown_word != UNKNOWN:
+        check_spellings([unknown_word], "an ARPA file")
+        if unknown_word in words:
+            raise ValueError(f"the unknown word cannot be spelled {unknown_word!r}, which is another word of the model")
+        names[words.index(UNKNOWN)] = unknown_word.encode()
     unigrams = words_of_file(tables, words, unknown)
     with staged_file(path) as stage, open(stage, "wb") as raw, packed(raw, path) as file:
         _write(tables, names, unigrams, file)
@@ -98,13 +110,13 @@ def _write(tables: NGramTables, names: list[bytes], unigrams: np.ndarray, file: 
         backoffs = _digits(tables.log10_backoffs[n - 1]) if n < tables.order else None
         for start in range(0, len(rows), ROWS_PER_WRITE):
             some = rows[start : start + ROWS_PER_WRITE]
-            texts = map(b" ".join, zip(*(spellings[ids] for ids in _words_of(tables, n, some)), strict=True))
+            texts = map(b" ".join, zip(*(spellings[ids] for ids in words_of(tables, n, some)), strict=True))
             columns = [probs[some], texts] if backoffs is None else [probs[some], texts, backoffs[some]]
             file.write(b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n")
     file.write(b"\n\\end\\\n")
 
 
-def _words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]:
+def words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]:
     """Return the words of some n-grams of order n: n arrays (rows,) of ids, from the first word to the last."""
     backwards = []
     for keys in reversed(tables.keys[: n - 1]):

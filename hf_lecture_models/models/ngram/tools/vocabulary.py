@@ -47,7 +47,6 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 
 LARGEST_TABLE = 2**31
 """n-grams of one order that `extend` makes."""
-_SPECIAL = ("bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
 NewWords = Mapping[str, float | str | None]
 
 
@@ -114,7 +113,7 @@ def extend(
     larger = _with_words(tokenizer, [*_ordinary(tokenizer, names), *words])
     number = {name: index for index, name in enumerate(names)}
     members = [[index] for index in _new_ids(names, larger).tolist()]
-    new_ids = larger.convert_tokens_to_ids(list(words))
+    new_ids = _new_ids(list(words), larger).tolist()
     for id_, like in zip(new_ids, words.values(), strict=True):
         if isinstance(like, str):
             members[number[like]].append(id_)
@@ -237,8 +236,7 @@ def _some(words: Sequence[str]) -> str:
 
 def _with_words(tokenizer: WordTokenizer, words: Sequence[str]) -> WordTokenizer:
     """Return a tokenizer with other words and the same options."""
-    special = {name: getattr(tokenizer, name) for name in _SPECIAL if getattr(tokenizer, name) is not None}
-    return WordTokenizer.from_words(words, **tokenizer._kind(), **special)
+    return WordTokenizer.from_words(words, **tokenizer._own_options({}))
 
 
 def _new_ids(names: Sequence[str], tokenizer: WordTokenizer) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from typing import Any
 
 from hf_lecture_models.models.ngram.conversion_ngram import words_by_id
@@ -55,3 +56,26 @@ def all_contexts(words: list[str], longest: int) -> list[tuple[str, ...]]:
     for n in range(longest + 1):
         found += itertools.product(["<s>", *words] if n else words, *[words] * (n - 1)) if n else [()]
     return found
+
+
+def drop_ngrams(slow: SlowModel, share: float, seed: int) -> SlowModel:
+    """Return the model without some of its n-grams (order 2 and up) that no longer one begins with, as pruning does."""
+    draw, kept = random.Random(seed), set()
+    for gram in sorted(slow.probs, key=len, reverse=True):
+        if len(gram) == 1 or gram in kept or draw.random() >= share:
+            kept |= {gram, gram[:-1]}
+    probs = {gram: p for gram, p in slow.probs.items() if gram in kept}
+    return SlowModel(probs, {gram: weight for gram, weight in slow.backoffs.items() if gram in kept})
+
+
+def arpa_text(slow: SlowModel) -> str:
+    """Return the model as an ARPA file."""
+    order = max(map(len, slow.probs))
+    sections = [[gram for gram in slow.probs if len(gram) == n and gram != ("<pad>",)] for n in range(1, order + 1)]
+    text = "\\data\\\n" + "".join(f"ngram {n}={len(grams)}\n" for n, grams in enumerate(sections, 1))
+    for n, grams in enumerate(sections, 1):
+        text += f"\n\\{n}-grams:\n"
+        for gram in grams:
+            weight = f"\t{slow.backoffs[gram]:.9g}" if n < order else ""
+            text += f"{max(slow.probs[gram], -99):.9g}\t{' '.join(gram)}{weight}\n"
+    return text + "\n\\end\\\n"
