@@ -38,7 +38,7 @@ Deviations:
     - Pruned 1-grams leave the vocabulary, and |V| is the number of the others (as lmplz); what is estimated for it
       comes from all counts.
     - The 1-grams of Witten-Bell's back-off leave T / (N + T), N the number of words: the words of the vocabulary that
-      were not seen, `<unk>` among them, share it equally; if there is none, all words do. (Witten and Bell have one
+      were not seen, `<unk>` among them, share it equally; if all were seen, all words do. (Witten and Bell have one
       unknown event.)
 """
 
