@@ -174,6 +174,10 @@ def chunk_texts(
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
+    if isinstance(texts, list) and not progress and set(map(type, texts)) == {str}:
+        if sum(map(len, texts)) + len(texts) <= characters:
+            yield texts
+            return
     total = length_hint(texts) or None
     chunk: list[str] = []
     size = 0

@@ -8,7 +8,7 @@ probability 0, whose figure is infinite.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.evaluation.language_model import check_distribution, check_texts, text_chunks
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.tokenization.splitting import split_words
+from hf_lecture_models.evaluation.score_sums import ScoreSums
+from hf_lecture_models.evaluation.scoring import TextScores, score_texts
 
 _BATCH = 64
 
@@ -47,59 +47,78 @@ def text_perplexities(
         TypeError: `texts` is one str, or holds something else.
         ValueError: `measure` is unknown, the model's scores do not sum to one, or as `score_texts`.
     """
+    unit = _unit(measure)
+    nats = _concatenated(_nats(model, tokenizer, chunk, measure, batch_size) for chunk in _chunks(texts))
+    with np.errstate(over="ignore"):
+        return nats / math.log(2) if unit.is_bits else np.exp(nats)
+
+
+def _chunks(texts: Iterable[str | None]) -> Iterator[list[str | None]]:
     check_texts(texts)
-    if measure not in _MEASURES:
-        raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(map(repr, _MEASURES))}")
+    return text_chunks(texts)
+
+
+def _concatenated(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *arrays])
+
+
+def _nats(model: Any, tokenizer: Any, texts: list[str | None], measure: str, batch_size: int | None) -> np.ndarray:
+    """Return the cross-entropy of each text in nats per unit of the measure, (texts,); see `text_perplexities`.
+
+    Raises:
+        TypeError, ValueError: as `text_perplexities`.
+    """
+    unit = _unit(measure)
     check_distribution(model)
-    figure = _MEASURES[measure]
-    batch_size = batch_size or _BATCH
-    found = [np.zeros(0)]
-    for chunk in text_chunks(texts):
-        values = np.full(len(chunk), math.nan)
-        places = [place for place, text in enumerate(chunk) if not _is_blank(text)]
-        scores = score_texts(model, tokenizer, [chunk[place] for place in places], batch_size=batch_size)
-        with np.errstate(over="ignore"):
-            values[places] = [math.nan if _has_no_token(one) else figure(one) for one in scores]
-        found.append(values)
-    return np.concatenate(found)
+    given = ["" if text is None else text for text in texts] if None in texts else texts
+    scores = score_texts(model, tokenizer, given, batch_size=batch_size or _BATCH)
+    nats, size = unit.nats_and_size(scores)
+    # A text may have words, and all their characters be removed by its tokenizer.
+    encoded = scores.encoded
+    return np.where((encoded.words == 0) | (encoded.possible & (encoded.lengths == 0)), math.nan, nats / size)
 
 
-def _is_blank(text: Any) -> bool:
-    return text is None or (isinstance(text, str) and not split_words(text))
+def _by_tokens(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    return -scores.log_probs, np.maximum(scores.lengths, 1)
 
 
-def _has_no_token(score: TextScore) -> bool:
-    # A text of characters that its tokenizer removes.
-    return score.encoded.possible and not len(score.encoded.ids)
+def _by_words(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    return -scores.log_probs, scores.encoded.words + 1
 
 
-def _per_token(score: TextScore) -> float:
-    return float(np.exp(-score.log_prob / len(score.log_probs)))
+def _by_bytes(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    sums = ScoreSums.of(scores)
+    return sums.nats + math.log(2) * sums.spelling_bits, sums.bytes
 
 
-def _per_known_token(score: TextScore) -> float:
-    if not score.encoded.possible:
-        return math.inf
-    return float(np.exp(-score.known_log_prob / (len(score.log_probs) - len(score.encoded.unknown_tokens))))
+def _by_known_tokens(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    sums = ScoreSums.of(scores)
+    return np.where(scores.encoded.possible, sums.known_nats, math.inf), np.maximum(sums.known_tokens, 1)
 
 
-def _per_word(score: TextScore) -> float:
-    return float(np.exp(-score.log_prob / (score.encoded.words + 1)))
+@dataclass(frozen=True)
+class _Unit:
+    """A measure: the nats of each text, and the number of tokens, words or bytes that share them, both (texts,)."""
+
+    nats_and_size: Callable[[TextScores], tuple[np.ndarray, np.ndarray]]
+    is_bits: bool = False
+    is_of_tokens: bool = False
 
 
-def _bits_per_byte(score: TextScore) -> float:
-    bits = -score.log_prob / math.log(2) + score.encoded.oov_spelling_bits
-    return bits / (len(score.encoded.text.encode()) + 1)
-
-
-_MEASURES = {
-    "perplexity": _per_token,
-    "word_perplexity": _per_word,
-    "bits_per_byte": _bits_per_byte,
-    "perplexity_without_unk": _per_known_token,
+_UNITS = {
+    "perplexity": _Unit(_by_tokens, is_of_tokens=True),
+    "word_perplexity": _Unit(_by_words),
+    "bits_per_byte": _Unit(_by_bytes, is_bits=True),
+    "perplexity_without_unk": _Unit(_by_known_tokens, is_of_tokens=True),
 }
-MEASURES = tuple(_MEASURES)
+MEASURES = tuple(_UNITS)
 """The figures that can be compared."""
+
+
+def _unit(measure: str) -> _Unit:
+    if measure not in _UNITS:
+        raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(map(repr, MEASURES))}")
+    return _UNITS[measure]
 
 
 def fraction_threshold(values: np.ndarray, keep: float) -> float:
