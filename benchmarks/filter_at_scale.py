@@ -4,10 +4,10 @@
     OMP_NUM_THREADS=1 python -m benchmarks.filter_at_scale [--lines 1000000] [--repeats 3] [--folder FOLDER]
 
 The lines are sentences of WikiText-2's training text and lines of Shakespeare, drawn at random, each with a first word
-drawn from the vocabulary, in ten Parquet files. All programs keep the lines with a perplexity of at most 100 by the same
-5-gram of WikiText-2, and write them to a Parquet file, each in a process of its own with one thread. The first file is
-filtered by DuckDB and by kenlm in turns, and all ten by DuckDB and by the verb. Lines per CPU second, the median of the
-repeats; the verb alone counts loading the model too. Peak memory with the model.
+drawn from the vocabulary, in ten Parquet files. All programs keep the lines with a perplexity of at most 100 by the
+same 5-gram of WikiText-2, and write them to a Parquet file, each in a process of its own with one thread. The first
+file is filtered by DuckDB and by kenlm in turns, and all ten by DuckDB and by the verb. Lines per CPU second, the
+median of the repeats; the verb alone counts loading the model too. Peak memory with the model.
 """
 
 import io
@@ -136,8 +136,8 @@ def child(options: Namespace) -> None:
 def measure(program: str, folder: Path, files: int) -> dict[str, Any]:
     found = run_child("filter_at_scale", "--child", program, "--folder", str(folder), "--files", str(files))
     print(
-        f"{program:6} {found['lines']:>12,} lines, {found['kept']:,} kept, {found['lines_per_cpu_s']:,.0f} lines per CPU "
-        f"second, {found['peak_mib']:,.0f} MiB"
+        f"{program:6} {found['lines']:>12,} lines, {found['kept']:,} kept, {found['lines_per_cpu_s']:,.0f} lines per "
+        f"CPU second, {found['peak_mib']:,.0f} MiB"
     )
     return found
 

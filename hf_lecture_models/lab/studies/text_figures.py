@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hf_lecture_models.cli.io import load_language_model
-from hf_lecture_models.lab.studies.filtering import text_perplexities
+from hf_lecture_models.lab.studies.filtering import text_differences, text_perplexities
 
 _LOADING = threading.Lock()
 
@@ -36,27 +37,33 @@ class TextFigures:
     Args:
         model: any causal language model: a folder, a file of n-grams, or a name on the Hub.
         measure: as in `text_perplexities`.
-        sentencepiece: a sentencepiece model, whose pieces are the words of the model.
+        minus: another model; the figures are those of `text_differences`.
+        sentencepiece: a sentencepiece model, whose pieces are the words of the models.
         batch_size: as in `text_perplexities`.
     """
 
     model: str | os.PathLike[str]
     measure: str = "perplexity"
+    minus: str | os.PathLike[str] | None = None
     sentencepiece: str | os.PathLike[str] | None = None
     batch_size: int | None = None
 
     def __call__(self, texts: Iterable[str | None]) -> np.ndarray:
-        """Return the figure of each text, (texts,) float64: NaN without a word, infinity for probability 0.
+        """Return the figure of each text, (texts,) float64: NaN for a blank text, infinity for probability 0.
 
         Args:
             texts: a list, or a column of Arrow, pandas, polars, numpy or `datasets`.
 
         Raises:
-            TypeError, ValueError: as `text_perplexities`.
+            TypeError, ValueError: as `text_perplexities` and `text_differences`.
             OSError, ImportError: the model cannot be loaded.
         """
-        loaded = _loaded(os.fspath(self.model), self.sentencepiece and os.fspath(self.sentencepiece))
-        return text_perplexities(*loaded, _as_list(texts), self.measure, self.batch_size)
+        pieces = None if self.sentencepiece is None else os.fspath(self.sentencepiece)
+        model = _loaded(os.fspath(self.model), pieces)
+        if self.minus is None:
+            return text_perplexities(*model, _as_list(texts), self.measure, self.batch_size)
+        other = _loaded(os.fspath(self.minus), pieces)
+        return text_differences(*model, *other, _as_list(texts), self.measure, self.batch_size)
 
     def arrow(self, texts: Any) -> Any:
         """Return the figures of a `pyarrow.Array` or `ChunkedArray` as a `pyarrow.Array`: null without a word.
@@ -76,7 +83,7 @@ def _loaded(name: str, sentencepiece: str | None) -> tuple[Any, Any]:
 
 @cache
 def _load(name: str, sentencepiece: str | None) -> tuple[Any, Any]:
-    return load_language_model(name, sentencepiece)
+    return load_language_model(name, None if sentencepiece is None else Path(sentencepiece))
 
 
 def _as_list(texts: Any) -> Any:
