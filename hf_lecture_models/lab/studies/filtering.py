@@ -121,10 +121,9 @@ def _have_same_tokens(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, SentencePieceWords):
         return one.has_tokens_of(other)
-    backends = [getattr(tokenizer, "backend_tokenizer", None) for tokenizer in (one, other)]
-    if None in backends:
+    if not hasattr(one, "backend_tokenizer"):
         return one.get_vocab() == other.get_vocab()
-    return backends[0].to_str() == backends[1].to_str()
+    return one.backend_tokenizer.to_str() == other.backend_tokenizer.to_str()
 
 
 def _nats(model: Any, tokenizer: Any, texts: list[Any], unit: "_Unit", batch_size: int | None) -> np.ndarray:
