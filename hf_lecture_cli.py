@@ -217,6 +217,14 @@ Metric = StrEnum("Metric", ["cosine", "euclidean"])
 Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", "perplexity_without_unk"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+NewNGrams = Annotated[
+    Path,
+    Argument(
+        help="An ARPA file (.arpa or .lm, also .gz, .bz2, .xz, .zst), one of KenLM's binary files (.bin, .klm), or a "
+        "new folder.",
+        metavar="OUT",
+    ),
+]
 Files = Annotated[
     list[str],
     Argument(
@@ -1117,6 +1125,49 @@ def convert(
 ) -> None:
     """Convert ARPA files (of KenLM, SRILM), KenLM's binaries and word2vec files into folders; models to files, ONNX."""
     _run("convert", "cli.convert", locals())
+
+
+@app.command(short_help="Cut an n-gram model to the words of a vocabulary.")
+def cut(
+    name: Model,
+    vocabulary: Annotated[
+        Path,
+        Argument(
+            help="A file with a word in each line; what follows it, such as a pronunciation, is not read.",
+            metavar="VOCABULARY",
+        ),
+    ],
+    output: NewNGrams,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model without the words that a vocabulary lacks; <unk> gets their probability."""
+    _run("cut", "cli.cut", locals())
+
+
+@app.command(short_help="Add words to an n-gram model.")
+def extend(
+    name: Model,
+    words: Annotated[
+        str,
+        Argument(
+            help="New words with commas between: WORD, WORD:PROBABILITY, or WORD:WORD2 for a word like WORD2; or a "
+            "file of lines WORD, WORD PROBABILITY, or WORD WORD2.",
+            metavar="WORDS",
+        ),
+    ],
+    output: NewNGrams,
+    from_unk: Annotated[
+        bool,
+        Option(
+            "--from-unk",
+            "--from_unk",
+            help="Take the probabilities from <unk> alone, not from all words in proportion.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write an n-gram model that knows further words; a word without a probability gets the least one of a word."""
+    _run("extend", "cli.extend", locals())
 
 
 @app.command(short_help="Serve a web page with a tab for all that the models do.")

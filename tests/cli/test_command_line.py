@@ -204,6 +204,8 @@ VERBS = [
     ["exercise"],
     ["exercise", "lstm_cell", "MY.py"],
     ["convert", "FROM", "TO"],
+    ["cut", "MODEL", "VOCABULARY", "OUT"],
+    ["extend", "MODEL", "WORDS", "OUT"],
     ["claim"],
     ["claim", "NAME"],
     ["demo"],

@@ -74,6 +74,8 @@ ROOMS = {
     "convert to ARPA": [0],
     "convert to packed ARPA": [0],
     "convert from ARPA": [0, 4, 12],
+    "cut": [0],
+    "extend": [0, 4, 12],
     "neighbours": [0, 4],
     "export": [0, 8, 64],
     "publish": [8, 32, 64],

@@ -33,6 +33,8 @@ WRITERS = {
     "convert to ARPA": Writer("hf-lecture convert trigram OUT/new.arpa"),
     "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
+    "cut": Writer("hf-lecture cut trigram text.txt OUT/new.arpa"),
+    "extend": Writer("hf-lecture extend lm.arpa zebra:cat OUT/new"),
     "convert to ONNX": Writer("hf-lecture convert lstm OUT/new.onnx", "onnxscript"),
     "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),

@@ -36,4 +36,5 @@ attach(
     ["from_pretrained", "from_tables"],
     ["quantise", "score_joined", "tables", "word_classes"],
 )
+attach(NGramForCausalLM, f"{__name__}.tools.vocabulary", methods=["cut", "extend"])
 register(NGramConfig, [(AutoModelForCausalLM, NGramForCausalLM)])

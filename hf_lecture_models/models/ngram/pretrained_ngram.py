@@ -34,6 +34,7 @@ class NGramPreTrainedModel(ModelGuards):
     fit, from_arpa, from_kenlm = map(_in_package, ("fit", "from_arpa", "from_kenlm"))
     from_tables, interpolate, quantise = map(_in_package, ("from_tables", "interpolate", "quantise"))
     save_arpa, tables, word_classes = map(_in_package, ("save_arpa", "tables", "word_classes"))
+    cut, extend = map(_in_package, ("cut", "extend"))
     own_tokenizer: Any = None  # that of `fit`, `from_arpa` or `from_kenlm`; it is not saved with the model
     _no_split_modules = ["NGramTrie", "ClassNGramTrie", "HashedNGrams"]
     # Float buffers alone: transformers would cast the integer keys of a named module too.
