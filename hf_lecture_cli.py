@@ -147,6 +147,23 @@ def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path |
     return file
 
 
+def _refuse_unreadable_sample(context: typer.Context, file: Path | None) -> Path | None:
+    if file is not None and str(file) == "-":
+        raise typer.BadParameter("a sample is read before the texts: name a file")
+    return _refuse_unreadable_file(context, file)
+
+
+def _two_numbers(text: str) -> tuple[float, float]:
+    """Return two numbers, written `LOW,HIGH`."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not two numbers, such as 30,60") from None
+    if not low <= high:
+        raise typer.BadParameter(f"{text!r}: the first number must not be above the second")
+    return low, high
+
+
 def _refuse_temperature(value: float) -> float:
     if not 0 < value < math.inf:
         raise typer.BadParameter("it must be above 0; for greedy search leave --sample out")
@@ -297,6 +314,43 @@ MaxPerplexity = Annotated[
 ]
 MinPerplexity = Annotated[
     float | None, Option(min=0, help="Keep texts of at least this perplexity; also with --max-perplexity.")
+]
+Minus = Annotated[
+    str | None,
+    Option(help="Another model, of texts in general: compare by MODEL's cross-entropy minus its.", metavar="MODEL"),
+]
+MaxDifference = Annotated[
+    float | None,
+    Option(
+        "--max-difference", "--max_difference", help="With --minus: keep texts of at most this difference, in bits."
+    ),
+]
+SampleOfTexts = Annotated[
+    Path | None,
+    Option(
+        help="A file of texts from which --percentile and --buckets are taken.",
+        metavar="FILE",
+        callback=_refuse_unreadable_sample,
+    ),
+]
+Percentile = Annotated[
+    float | None, Option(help="Keep texts of at most this percentile of the sample's perplexities, such as 30.")
+]
+Buckets = Annotated[
+    Any,
+    Option(
+        help="Divide into head, middle and tail at two percentiles, of the sample or of the input: 30,60 as CCNet.",
+        metavar="LOW,HIGH",
+        parser=_two_numbers,
+    ),
+]
+Cutoffs = Annotated[
+    Any,
+    Option(
+        help="Divide into head, middle and tail at these two perplexities (differences with --minus).",
+        metavar="LOW,HIGH",
+        parser=_two_numbers,
+    ),
 ]
 WhichMeasure = Annotated[
     Measure, Option(help="What is compared: perplexity per token, per word, bits per byte, or without unknown words.")
@@ -514,30 +568,64 @@ def score(
 def filter_texts(
     name: Model,
     files: CorpusFiles = _NONE,
+    minus: Minus = None,
     keep: Keep = None,
     max_perplexity: MaxPerplexity = None,
     min_perplexity: MinPerplexity = None,
+    max_difference: MaxDifference = None,
+    sample: SampleOfTexts = None,
+    percentile: Percentile = None,
+    buckets: Buckets = None,
+    cutoffs: Cutoffs = None,
     measure: WhichMeasure = Measure.perplexity,
     text_column: TextColumn = "text",
     jsonl: Annotated[bool, Option("--jsonl", help="Lines are JSON objects, whatever the file's name.")] = False,
     split: Annotated[str, Option(help="The part of a folder's data set.")] = "train",
     sentencepiece: SentencePiece = None,
     output: KeptRows = None,
-    scores: Annotated[Path | None, Option(help="A file for the perplexity of each row, one per line.")] = None,
+    scores: Annotated[Path | None, Option(help="A file for the figure of each row, one per line.")] = None,
+    json: Annotated[bool, Option("--json", help="The summary on standard error is a JSON object.")] = False,
     batch_size: FilterBatchSize = None,
 ) -> None:
     """Print the texts with the lowest perplexity, in their order; whole rows of tables, unchanged.
 
-    Blank texts and texts of probability 0 are never kept. A summary goes to standard error. With --keep the input is
-    read twice; standard input is copied to a temporary file.
+    With --minus, texts are compared by the difference of two cross-entropies (Moore and Lewis 2010), in bits.
+
+    Blank texts and texts of probability 0 are never kept. A summary goes to standard error. With --keep, and with
+    --buckets without --sample, the input is read twice; standard input is copied to a temporary file. All other ways
+    read it once.
     """
-    if (keep is None) == (max_perplexity is None and min_perplexity is None):
-        raise typer.BadParameter("give either --keep FRACTION, or --max-perplexity, --min-perplexity or both")
+    limits = [max_perplexity, min_perplexity, max_difference]
+    ways = [keep, percentile, buckets, cutoffs, next((limit for limit in limits if limit is not None), None)]
+    if sum(way is not None for way in ways) != 1:
+        raise typer.BadParameter(
+            "give either --keep FRACTION, or --max-perplexity, --min-perplexity or both, or --max-difference with "
+            "--minus, or --percentile with --sample, or --buckets, or --cutoffs"
+        )
     if keep is not None and not 0 < keep <= 1:
         raise typer.BadParameter(f"--keep is {keep}; it must be above 0 and at most 1")
+    _check_filter_sample(sample, percentile, buckets)
+    if minus is None and max_difference is not None:
+        raise typer.BadParameter("--max-difference needs --minus, the model whose cross-entropy is subtracted")
+    if minus is not None and limits[:2] != [None, None]:
+        raise typer.BadParameter("with --minus texts are compared by a difference: give --max-difference as the limit")
+    if (buckets or cutoffs) and output is None:
+        raise typer.BadParameter("--buckets and --cutoffs need --output NAME: three files NAME.head, .middle and .tail")
     if (files).count("-") > 1:
         raise typer.BadParameter("standard input can be read only once: name - once")
     _run("filter", "lab.verbs.filter", locals())
+
+
+def _check_filter_sample(sample: Path | None, percentile: float | None, buckets: tuple[float, float] | None) -> None:
+    if sample is not None and percentile is None and buckets is None:
+        raise typer.BadParameter("--sample needs --percentile or --buckets, which are taken from it")
+    if percentile is not None and sample is None:
+        raise typer.BadParameter(
+            "--percentile needs --sample FILE; for a part of the input itself give --keep FRACTION"
+        )
+    for number in (percentile, *(buckets or ())):
+        if number is not None and not 0 < number <= 100:
+            raise typer.BadParameter(f"the percentile {number} must be above 0 and at most 100")
 
 
 @app.command("surprisal", short_help="Bits of each word, as CSV.")

@@ -211,6 +211,9 @@ NOT_RUN = {
     r"hf-lecture (score|filter) .*--sentencepiece en.sp.model .*": (
         "it needs a sentencepiece model; tests/cli/test_filter.py trains one"
     ),
+    r"hf-lecture filter MODEL (--minus|--sample|corpus.jsonl --buckets) .*": (
+        "it needs a second model, a sample or a corpus; tests/cli/test_filter.py writes them"
+    ),
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
     r"hf-lecture prompt .*": "it needs rows of a task; tests/cli/test_prompt.py runs the verb on small ones",
     r"hf-lecture train evaluate_prompting.*": (

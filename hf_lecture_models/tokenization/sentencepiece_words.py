@@ -95,6 +95,12 @@ class SentencePieceWords:
         """Return True: nothing changes the pieces."""
         return True
 
+    def has_tokens_of(self, other: SentencePieceWords) -> bool:
+        """Return whether another one cuts texts into the same pieces, and knows the same words."""
+        models = [one._processor.serialized_model_proto() for one in (self, other)]
+        words = [one._words.backend_tokenizer.to_str() for one in (self, other)]
+        return models[0] == models[1] and words[0] == words[1]
+
     def encode_texts(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of all pieces, text after text, and (texts,) int64, the number of each text.
 

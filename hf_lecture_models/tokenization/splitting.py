@@ -174,6 +174,10 @@ def chunk_texts(
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be an iterable of str, such as a list or a file's lines, not a {_kind(texts)}")
+    is_plain = isinstance(texts, list) and not progress and set(map(type, texts)) == {str}
+    if is_plain and sum(map(len, texts)) + length_hint(texts) <= characters:
+        yield list(texts)
+        return
     total = length_hint(texts) or None
     chunk: list[str] = []
     size = 0

@@ -10,16 +10,25 @@ import math
 import os
 import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.lab.studies import row_writer, text_rows
-from hf_lecture_models.lab.studies.filtering import fraction_threshold, text_perplexities
+from hf_lecture_models.lab.studies.filtering import (
+    BUCKETS,
+    fraction_threshold,
+    percentile_threshold,
+    text_differences,
+    text_perplexities,
+)
 from hf_lecture_models.lab.studies.text_rows import TextRows, bounded_chunks
 from hf_lecture_models.lab.verbs.filter import _read_again
 from hf_lecture_models.loading import load_model
 from tests.forked_python import PATIENCE
+from tests.memory import memory_taken
 
 LINES = "the cat ran\r\nran ran the\n\na zebra saw a cat\nthe dog ran\nthe dog saw a cat"
 TEXTS = ["the cat ran", "ran ran the", "", "a zebra saw a cat", "the dog ran", "the dog saw a cat"]
@@ -365,3 +374,167 @@ def test_pieces_of_sentencepiece(run, folder, network, tmp_path):
         assert f"{folder} with " in err
         assert "has none of its" in err
     assert run("score", network, *pieces, "--segmentations", "marginal", stdin="")[0] == 2
+
+
+@pytest.fixture
+def general(folder, tmp_path):
+    """A bigram with the trigram's tokenizer, of other texts, and an ARPA file with words of its own."""
+    tokenizer = load_model(str(folder))[1]
+    texts = ["ran ran the", "the dog saw", "a zebra saw a cat"]
+    model = NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha", progress=False)
+    model.save_pretrained(tmp_path / "general")
+    tokenizer.save_pretrained(tmp_path / "general")
+    own = WordTokenizer.train(texts, progress=False)
+    NGramForCausalLM.fit(texts, own, order=2, smoothing="add_alpha", progress=False).save_arpa(
+        tmp_path / "own.arpa", own
+    )
+    return tmp_path / "general"
+
+
+def test_the_difference_of_two_models(run, folder, network, general, tmp_path):
+    found = text_differences(*load_model(str(folder)), *load_model(str(general)), TEXTS)
+    expected = [text for text, value in zip(TEXTS, found, strict=True) if value <= fraction_threshold(found, 0.4)]
+    options = ["--minus", general, "--scores", tmp_path / "scores.txt"]
+    status, out, err = run("filter", folder, *options, "--keep", "0.4", stdin=LINES)
+    assert (status, out.split("\n")[:-1]) == (0, [f"{expected[0]}\r", *expected[1:]])
+    assert "kept 2 of 5 texts (40.0 %), difference in bits per token at most " in err
+    np.testing.assert_array_equal([float(line) for line in (tmp_path / "scores.txt").read_text().split()], found)
+    limit = re.search(r"at most (-?[\d.]+\d)", err)[1]
+    assert run("filter", folder, *options, "--max-difference", limit, stdin=LINES)[1] == out
+    # Each model's own figures give the same differences.
+    figures = []
+    for model in (folder, general):
+        run("filter", model, "--keep", "1", "--scores", tmp_path / "scores.txt", stdin=LINES)
+        figures.append(np.array([float(line) for line in (tmp_path / "scores.txt").read_text().split()]))
+    np.testing.assert_allclose(np.log2(figures[0] / figures[1]), found, rtol=1e-9)
+    # A network, and models with other words.
+    assert run("filter", network, "--minus", folder, "--keep", "0.4", stdin=LINES)[0] == 0
+    own = ["filter", folder, "--minus", tmp_path / "own.arpa", "--keep", "0.4"]
+    status, out, err = run(*own, stdin=LINES)
+    assert (status, out) == (1, "")
+    assert "--measure is 'perplexity', per token, and the two models have different tokens" in err
+    for measure, unit in (("word_perplexity", "word"), ("bits_per_byte", "byte")):
+        status, out, err = run(*own, "--measure", measure, stdin=LINES)
+        assert (status, len(out.splitlines())) == (0, 2)
+        assert f"difference in bits per {unit} at most " in err
+
+
+def test_a_percentile_of_a_sample(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_lecture_models.lab.verbs.filter.tempfile", None)  # nothing is copied
+    (tmp_path / "sample.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    values = text_perplexities(*load_model(str(folder)), TEXTS)
+    command = ["filter", folder, "--sample", tmp_path / "sample.jsonl", "--percentile"]
+    for percentile in (20, 30, 40, 100):
+        limit = percentile_threshold(values, percentile)
+        status, out, err = run(*command, percentile, stdin=LINES)
+        assert status == 0
+        assert [line.strip() for line in out.splitlines()] == chosen(values <= limit, TEXTS)
+        assert f"perplexity at most {limit!r}; 1 without a word" in err
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    assert len(run(*command, "30", "--jsonl", stdin=rows)[1].splitlines()) == 2
+    (tmp_path / "blank.txt").write_text("\n \n")
+    status, out, err = run("filter", folder, "--sample", tmp_path / "blank.txt", "--percentile", "30", stdin=LINES)
+    assert (status, out) == (1, "")
+    assert "no text has a word" in err
+
+
+@pytest.mark.parametrize("name", ["parts.txt", "parts", "parts.jsonl.gz", "parts.csv"])
+def test_head_middle_and_tail(run, folder, tmp_path, name):
+    rows = {".txt": LINES, "": LINES, ".gz": "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)}
+    rows[".csv"] = "text,n\n" + "".join(f"{text},{n}\n" for n, text in enumerate(TEXTS))
+    source = tmp_path / f"in{name.removeprefix('parts').removesuffix('.gz')}"
+    source.write_bytes(rows[Path(name).suffix].encode())
+    head = rows[".csv"][:7] if source.suffix == ".csv" else ""
+    lines = source.read_bytes().decode()[len(head) :].splitlines(True)
+    values = text_perplexities(*load_model(str(folder)), TEXTS)
+    first, second = (percentile_threshold(values, one) for one in (30, 60))
+    wanted = {"head": values <= first, "middle": (values > first) & (values <= second), "tail": values > second}
+    for options in (
+        ["--buckets", "30,60"],
+        ["--buckets", "30,60", "--sample", source],
+        ["--cutoffs", f"{first!r},{second!r}"],
+    ):
+        status, out, err = run("filter", folder, source, *options, "-o", tmp_path / name)
+        assert (status, out) == (0, ""), err
+        assert "head 2 (40.0 %), middle 1 (20.0 %), tail 2 (40.0 %) of 5 texts, perplexity cut off at " in err
+        assert f"{first!r} and {second!r}; 1 without a word left out" in err
+        for bucket, kept in wanted.items():
+            target = tmp_path / name.replace("parts", f"parts.{bucket}")
+            written = target.read_bytes()
+            text = (gzip.decompress(written) if target.suffix == ".gz" else written).decode()
+            # A last line without an end gets one where another row follows; none does here.
+            assert text == head + "".join(chosen(kept, lines))
+            target.unlink()
+    assert not (tmp_path / name).exists()
+
+
+def test_buckets_of_parquet(run, folder, tmp_path):
+    pytest.importorskip("datasets")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    parquet.write_table(pyarrow.table({"text": TEXTS, "n": range(6)}), tmp_path / "in.parquet")
+    command = ["filter", folder, tmp_path / "in.parquet", "--buckets", "30,60", "-o", tmp_path / "out.parquet"]
+    assert run(*command)[0] == 0
+    numbers = [parquet.read_table(tmp_path / f"out.{bucket}.parquet")["n"].to_pylist() for bucket in BUCKETS]
+    assert list(map(len, numbers)) == [2, 1, 2]
+    assert sorted(number for part in numbers for number in part) == [0, 1, 3, 4, 5]
+
+
+def test_the_summary_as_json(run, folder, general, tmp_path):
+    status, out, err = run("filter", folder, "--max-perplexity", "1e9", "--json", stdin=LINES)
+    assert (status, out) == (0, "".join(line for line in LINES.splitlines(True) if line.strip()))
+    assert json.loads(err) == {
+        "summary": {
+            "measure": "perplexity", "minus": None, "texts": 5, "kept": 5, "at_least": None, "at_most": 1e9,
+            "blank": 1, "impossible": 0,
+        }
+    }  # fmt: skip
+    (tmp_path / "in.txt").write_text("\n".join(TEXTS))
+    options = ["--minus", general, "--cutoffs", "-0.5,0.5", "-o", tmp_path / "a.txt", "--json"]
+    status, out, err = run("filter", folder, tmp_path / "in.txt", *options)
+    summary = json.loads(err)["summary"]
+    assert summary["head"] + summary["middle"] + summary["tail"] == 5
+    assert (summary["cutoffs"], summary["minus"]) == ([-0.5, 0.5], str(general))
+
+
+def test_new_options_that_do_not_go_together(run, folder, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat\n")
+    output = ["-o", tmp_path / "out.txt"]
+    for options, message in (
+        (["--percentile", "30"], "--percentile needs --sample"),
+        (["--sample", tmp_path / "a.txt", "--keep", "0.5"], "--sample needs --percentile or --buckets"),
+        (["--sample", tmp_path / "a.txt", "--percentile", "0"], "above 0 and at most 100"),
+        (["--sample", tmp_path / "a.txt", "--percentile", "30", "--keep", "0.5"], "give either --keep"),
+        (["--sample", "-", "--percentile", "30"], "a sample is read before the texts"),
+        (["--max-difference", "0"], "--max-difference needs --minus"),
+        (["--minus", folder, "--max-perplexity", "3"], "give --max-difference"),
+        (["--minus", folder], "give either --keep"),
+        (["--buckets", "30,60"], "need --output NAME"),
+        (["--buckets", "30", *output], "is not two numbers"),
+        (["--buckets", "60,30", *output], "must not be above the second"),
+        (["--buckets", "0,30", *output], "above 0 and at most 100"),
+        (["--cutoffs", "nan,3", *output], "must not be above the second"),
+        (["--buckets", "30,60", "--cutoffs", "1,2", *output], "give either --keep"),
+    ):
+        status, out, err = run("filter", folder, tmp_path / "a.txt", *options)
+        assert (status, out) == (2, ""), options
+        assert message in err.replace("\n", " ").replace("│", "").replace("  ", " "), err
+    assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [["--max-perplexity", "3"], ["--sample", "SAMPLE", "--percentile", "30"]])
+def test_ways_that_read_once_take_constant_memory(run, folder, tmp_path, monkeypatch, way):
+    """Four and sixteen chunks of lines: what is held beside the model does not grow."""
+    monkeypatch.setattr(text_rows, "CHUNK_ROWS", 512)
+    (tmp_path / "sample.txt").write_text("\n".join(TEXTS))
+    options = [str(tmp_path / "sample.txt") if word == "SAMPLE" else word for word in way]
+    taken = []
+    for chunks in (1, 4, 16):
+        (tmp_path / "in.txt").write_text("the cat saw a dog and a zebra\n" * 512 * chunks)
+        with memory_taken() as memory:
+            assert run("filter", folder, tmp_path / "in.txt", *options, "-o", tmp_path / "out.txt")[0] == 0
+        taken.append(memory.python)
+    # All texts of sixteen chunks would be 640 KiB more than those of four.
+    assert taken[2] < taken[1] + 100_000

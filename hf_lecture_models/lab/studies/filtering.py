@@ -1,6 +1,10 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Keep the texts of a corpus that a language model finds probable: a perplexity filter.
 
+With a second model, texts are compared by the difference of two cross-entropies: R. Moore, W. Lewis, Intelligent
+Selection of Language Model Training Data, 2010. Head, middle and tail are those of CCNet: G. Wenzek et al., CCNet:
+Extracting High Quality Monolingual Datasets from Web Crawl Data, 2020.
+
 Four figures of a text can be compared, as `evaluation.language_model` defines them for many: `perplexity` per token,
 `word_perplexity` per word, `bits_per_byte`, which spells unknown words, and `perplexity_without_unk` per token of known
 words. A text without a word (None, an empty or a blank one) has the figure NaN and is never kept; nor is one of
@@ -8,7 +12,7 @@ probability 0, whose figure is infinite.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
@@ -16,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.evaluation.language_model import check_distribution, check_texts, text_chunks
-from hf_lecture_models.evaluation.scoring import TextScore, score_texts
-from hf_lecture_models.tokenization.splitting import split_words
+from hf_lecture_models.evaluation.score_sums import ScoreSums
+from hf_lecture_models.evaluation.scoring import TextScores, score_texts
+from hf_lecture_models.tokenization.sentencepiece_words import SentencePieceWords
 
 _BATCH = 64
 
@@ -48,58 +53,130 @@ def text_perplexities(
         ValueError: `measure` is unknown, the model's scores do not sum to one, or as `score_texts`.
     """
     check_texts(texts)
-    if measure not in _MEASURES:
-        raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(map(repr, _MEASURES))}")
+    unit = _unit(measure)
     check_distribution(model)
-    figure = _MEASURES[measure]
-    batch_size = batch_size or _BATCH
+    chunks = (_nats(model, tokenizer, chunk, unit, batch_size) for chunk in text_chunks(texts))
+    nats = np.concatenate([np.zeros(0), *chunks])
+    with np.errstate(over="ignore"):
+        return nats / math.log(2) if unit.is_bits else np.exp(nats)
+
+
+def text_differences(
+    model: Any,
+    tokenizer: Any,
+    other_model: Any,
+    other_tokenizer: Any,
+    texts: Iterable[str | None],
+    measure: str = "perplexity",
+    batch_size: int | None = None,
+) -> np.ndarray:
+    """Return the cross-entropy of each text by one model minus that by another, in bits, (texts,) float64.
+
+    Moore and Lewis (2010): the lower, the more is a text like the corpus of the first model rather than that of the
+    second. NaN for a blank text; infinity for one to which either model gives probability 0.
+
+    >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
+    >>> good, all_texts = ["the cat sat", "the cat ran"], ["the cat sat", "cat the cat", "sat ran the"]
+    >>> tokenizer = WordTokenizer.train(all_texts)
+    >>> model, other = (
+    ...     NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha") for texts in (good, all_texts)
+    ... )
+    >>> text_differences(model, tokenizer, other, tokenizer, ["the cat ran", "sat ran the", None]).round(2)
+    array([-0.77,  0.87,   nan])
+
+    Args:
+        model, tokenizer: the model of the wanted texts; see `text_perplexities`.
+        other_model, other_tokenizer: the model of texts in general; it may be of another kind.
+        measure: "perplexity" and "perplexity_without_unk": bits per token, of models with the same tokens alone;
+            "word_perplexity": bits per word; "bits_per_byte": bits per byte, in which each model spells the words that
+            it does not know.
+        texts, batch_size: as for `text_perplexities`.
+
+    Raises:
+        TypeError: as `text_perplexities`.
+        ValueError: as `text_perplexities`; or the measure counts tokens, and those of the models are different.
+    """
+    check_texts(texts)
+    unit = _unit(measure)
+    for one in (model, other_model):
+        check_distribution(one)
+    if unit.is_of_tokens and not _have_same_tokens(tokenizer, other_tokenizer):
+        raise ValueError(
+            f"`measure` is {measure!r}, per token, and the two models have different tokens; choose bits_per_byte, in "
+            "which each model spells the words that it does not know, or word_perplexity"
+        )
     found = [np.zeros(0)]
     for chunk in text_chunks(texts):
-        values = np.full(len(chunk), math.nan)
-        places = [place for place, text in enumerate(chunk) if not _is_blank(text)]
-        scores = score_texts(model, tokenizer, [chunk[place] for place in places], batch_size=batch_size)
-        with np.errstate(over="ignore"):
-            values[places] = [math.nan if _has_no_token(one) else figure(one) for one in scores]
-        found.append(values)
+        nats = _nats(model, tokenizer, chunk, unit, batch_size)
+        other_nats = _nats(other_model, other_tokenizer, chunk, unit, batch_size)
+        nats[np.isinf(other_nats)], other_nats[np.isinf(other_nats)] = math.inf, 0.0
+        found.append((nats - other_nats) / math.log(2))
     return np.concatenate(found)
 
 
-def _is_blank(text: Any) -> bool:
-    return text is None or (isinstance(text, str) and not split_words(text))
+def _have_same_tokens(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, SentencePieceWords):
+        return one.has_tokens_of(other)
+    if not hasattr(one, "backend_tokenizer"):
+        return one.get_vocab() == other.get_vocab()
+    return one.backend_tokenizer.to_str() == other.backend_tokenizer.to_str()
 
 
-def _has_no_token(score: TextScore) -> bool:
-    # A text of characters that its tokenizer removes.
-    return score.encoded.possible and not len(score.encoded.ids)
+def _nats(model: Any, tokenizer: Any, texts: list[Any], unit: "_Unit", batch_size: int | None) -> np.ndarray:
+    """Return the cross-entropy of each text, (texts,), in nats per token, word or byte; NaN without a word."""
+    given = ["" if text is None else text for text in texts] if None in texts else texts
+    scores = score_texts(model, tokenizer, given, batch_size=batch_size or _BATCH)
+    nats, size = unit.nats_and_size(scores)
+    # A text may have words, and all their characters be removed by its tokenizer.
+    encoded = scores.encoded
+    return np.where((encoded.words == 0) | (encoded.possible & (encoded.lengths == 0)), math.nan, nats / size)
 
 
-def _per_token(score: TextScore) -> float:
-    return float(np.exp(-score.log_prob / len(score.log_probs)))
+def _by_tokens(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    return -scores.log_probs, np.maximum(scores.lengths, 1)
 
 
-def _per_known_token(score: TextScore) -> float:
-    if not score.encoded.possible:
-        return math.inf
-    return float(np.exp(-score.known_log_prob / (len(score.log_probs) - len(score.encoded.unknown_tokens))))
+def _by_words(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    return -scores.log_probs, scores.encoded.words + 1
 
 
-def _per_word(score: TextScore) -> float:
-    return float(np.exp(-score.log_prob / (score.encoded.words + 1)))
+def _by_bytes(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    sums = ScoreSums.of(scores)
+    return sums.nats + math.log(2) * sums.spelling_bits, sums.bytes
 
 
-def _bits_per_byte(score: TextScore) -> float:
-    bits = -score.log_prob / math.log(2) + score.encoded.oov_spelling_bits
-    return bits / (len(score.encoded.text.encode()) + 1)
+def _by_known_tokens(scores: TextScores) -> tuple[np.ndarray, np.ndarray]:
+    sums = ScoreSums.of(scores)
+    return np.where(scores.encoded.possible, sums.known_nats, math.inf), np.maximum(sums.known_tokens, 1)
 
 
-_MEASURES = {
-    "perplexity": _per_token,
-    "word_perplexity": _per_word,
-    "bits_per_byte": _bits_per_byte,
-    "perplexity_without_unk": _per_known_token,
+@dataclass(frozen=True)
+class _Unit:
+    """How a measure finds the nats of each text, and the tokens, words or bytes that they are divided by."""
+
+    nats_and_size: Callable[[TextScores], tuple[np.ndarray, np.ndarray]]
+    is_bits: bool = False
+    is_of_tokens: bool = False
+
+
+_UNITS = {
+    "perplexity": _Unit(_by_tokens, is_of_tokens=True),
+    "word_perplexity": _Unit(_by_words),
+    "bits_per_byte": _Unit(_by_bytes, is_bits=True),
+    "perplexity_without_unk": _Unit(_by_known_tokens, is_of_tokens=True),
 }
-MEASURES = tuple(_MEASURES)
+MEASURES = tuple(_UNITS)
 """The figures that can be compared."""
+
+
+def _unit(measure: str) -> _Unit:
+    if measure not in _UNITS:
+        raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(map(repr, MEASURES))}")
+    return _UNITS[measure]
 
 
 def fraction_threshold(values: np.ndarray, keep: float) -> float:
@@ -123,6 +200,31 @@ def fraction_threshold(values: np.ndarray, keep: float) -> float:
     ordered = np.sort(values[~np.isnan(values)])
     count = round(keep * len(ordered))
     return float(ordered[count - 1]) if count else -math.inf
+
+
+def percentile_threshold(values: np.ndarray, percentile: float) -> float:
+    """Return the least figure of a sample at or below which this percentage of its texts with a word are.
+
+    It is always a figure of the sample (numpy's method "inverted_cdf"), and infinite where the percentile reaches texts
+    of probability 0.
+
+    >>> percentile_threshold(np.array([5.0, np.nan, 1.0, 3.0, 4.0]), 50)
+    3.0
+
+    Args:
+        values: (texts,), as `text_perplexities` or `text_differences` returns them.
+        percentile: above 0 and at most 100.
+
+    Raises:
+        ValueError: `percentile` is outside its range, or no text has a word.
+    """
+    if not 0 < percentile <= 100:
+        raise ValueError(f"percentile is {percentile}; it must be above 0 and at most 100, such as 30")
+    ordered = np.sort(values[~np.isnan(values)])
+    if not len(ordered):
+        raise ValueError("no text has a word, so there is no percentile; give texts to take it from")
+    # Rounded, since 33.3 * 1000 / 100 might be a little above 333.
+    return float(ordered[math.ceil(round(percentile * len(ordered) / 100, 6)) - 1])
 
 
 @dataclass
@@ -156,6 +258,52 @@ class PerplexityLimits:
         return kept
 
 
+BUCKETS = ("head", "middle", "tail")
+"""CCNet's names of three parts of a corpus, from low to high perplexity."""
+
+
+@dataclass
+class PerplexityBuckets:
+    """Divides texts into head, middle and tail by two figures, and counts them.
+
+    >>> buckets = PerplexityBuckets(2.0, 4.0)
+    >>> buckets.of(np.array([2.0, 3.0, np.nan, 4.5, np.inf])).tolist(), buckets.counts
+    ([0, 1, -1, 2, -1], [1, 1, 1])
+
+    Attributes:
+        head, middle: the largest figures of the texts in the head, and in the middle.
+        counts: the texts in each of `BUCKETS` so far.
+        texts, blank, impossible: all texts so far; texts without a word, and of probability 0, which no bucket has.
+
+    Raises:
+        ValueError: `head` is above `middle`, or one of them is NaN.
+    """
+
+    head: float
+    middle: float
+    counts: list[int] = field(default_factory=lambda: [0] * len(BUCKETS), init=False)
+    texts: int = field(default=0, init=False)
+    blank: int = field(default=0, init=False)
+    impossible: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.head <= self.middle:
+            raise ValueError(
+                f"the head ends at {self.head} and the middle at {self.middle}; give the lower figure first"
+            )
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Return the bucket of each text, (texts,) int64: 0, 1 or 2, its place in `BUCKETS`; -1 for none."""
+        places = np.searchsorted([self.head, self.middle], values, side="left")
+        places[~np.isfinite(values)] = -1
+        counts = np.bincount(places + 1, minlength=len(BUCKETS) + 1)[1:].tolist()
+        self.counts = [before + count for before, count in zip(self.counts, counts, strict=True)]
+        self.texts += len(values)
+        self.blank += int(np.isnan(values).sum())
+        self.impossible += int(np.isinf(values).sum())
+        return places
+
+
 def filter_texts(
     model: Any,
     tokenizer: Any,
@@ -165,6 +313,7 @@ def filter_texts(
     least: float = -math.inf,
     measure: str = "perplexity",
     batch_size: int | None = None,
+    minus: tuple[Any, Any] | None = None,
 ) -> Iterator[str]:
     """Yield the texts that the model finds most probable, in their order.
 
@@ -178,14 +327,19 @@ def filter_texts(
     Args:
         keep: the fraction of the texts with the lowest figures; all texts are scored, and held, before the first comes.
         most, least: in place of `keep`, the figures between which texts are kept; these are yielded chunk by chunk.
+            `percentile_threshold` finds them from a sample.
+        minus: another model and its tokenizer: the figures are those of `text_differences`.
         model, tokenizer, texts, measure, batch_size: as for `text_perplexities`.
 
     Raises:
-        TypeError, ValueError: as `text_perplexities` and `fraction_threshold`; or `keep` goes together with limits.
+        TypeError, ValueError: as `text_perplexities`, `text_differences` and `fraction_threshold`; or `keep` goes
+            together with limits.
     """
     check_texts(texts)
 
     def figures(chunk: list[str]) -> np.ndarray:
+        if minus is not None:
+            return text_differences(model, tokenizer, *minus, chunk, measure, batch_size)
         return text_perplexities(model, tokenizer, chunk, measure, batch_size)
 
     scored: Iterable[tuple[list[str], np.ndarray]]

@@ -9,25 +9,44 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from hf_lecture_models.cli.io import as_they_come, load_language_model, stdin_lines
 from hf_lecture_models.io.files import check_writable, staged_file
+from hf_lecture_models.io.packing import file_suffix, packing_of_name
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.lab.studies.filtering import PerplexityLimits, fraction_threshold, text_perplexities
+from hf_lecture_models.io.strict_json import strict_json
+from hf_lecture_models.lab.studies.filtering import (
+    BUCKETS,
+    PerplexityBuckets,
+    PerplexityLimits,
+    fraction_threshold,
+    percentile_threshold,
+    text_differences,
+    text_perplexities,
+)
 from hf_lecture_models.lab.studies.row_writer import row_writer
-from hf_lecture_models.lab.studies.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks
+from hf_lecture_models.lab.studies.text_rows import CHUNK_ROWS, RowChunk, TextRows, bounded_chunks, row_form
 from hf_lecture_models.tokenization.corpus import raw_lines, read_lines
+
+Chosen = PerplexityLimits | PerplexityBuckets
+Figures = Callable[[list[str | None]], np.ndarray]
 
 
 def run(
     name: str,
     files: list[str],
+    minus: str | None,
     keep: float | None,
     max_perplexity: float | None,
     min_perplexity: float | None,
+    max_difference: float | None,
+    sample: Path | None,
+    percentile: float | None,
+    buckets: tuple[float, float] | None,
+    cutoffs: tuple[float, float] | None,
     measure: str,
     text_column: str,
     jsonl: bool,
@@ -35,41 +54,110 @@ def run(
     sentencepiece: Path | None,
     output: Path | None,
     scores: Path | None,
+    json: bool,
     batch_size: int | None,
 ) -> None:
-    """Write the rows whose texts the model finds probable, and a summary to standard error.
+    """Write the rows whose texts the model finds probable, or all in three files; and a summary to standard error.
 
     Raises:
-        ValueError, OSError, ImportError: the model, the sentencepiece model or a file cannot be read or written; or as
-            `TextRows`, `row_writer` and `text_perplexities`.
+        ValueError, OSError, ImportError: a model, the sentencepiece model or a file cannot be read or written; or as
+            `TextRows`, `row_writer`, `text_perplexities` and `text_differences`.
     """
-    for file in (output, scores):
+    outputs = _bucket_files(output) if output and (buckets or cutoffs) else [output]
+    for file in (*outputs, scores):
         check_writable(None, file)
-    read = _LineReader(twice=keep is not None)
+
+    of_input = sample is None and (keep, buckets) != (None, None)
+    read = _LineReader(twice=of_input)
     source = TextRows(files, read, text_column, jsonl, split)
     with ExitStack() as stack:
         stack.callback(read.close)
-        write = stack.enter_context(row_writer(source, str(output) if output else None, sys.stdout, jsonl))
+        write = stack.enter_context(_rows_file(source, outputs, jsonl))
         write_scores = stack.enter_context(_figures_file(scores))
-        model, tokenizer = load_language_model(name, sentencepiece)
-        figures = partial(text_perplexities, model, tokenizer, measure=measure, batch_size=batch_size)
-        if keep is None:
-            chosen, scored = _limits(max_perplexity, min_perplexity), _scored(source, figures, hidden=output is None)
-        else:
-            values = np.concatenate([np.zeros(0), *(found for _, found in _scored(source, figures))])
-            chosen, scored = PerplexityLimits(fraction_threshold(values, keep)), _read_again(source, values)
+        figures = _figures(name, minus, sentencepiece, measure, batch_size)
+        first = source if of_input else _sample_rows(sample, read, text_column, jsonl, split) if sample else ()
+        values = np.concatenate([np.zeros(0), *(found for _, found in _scored(first, figures))])
+        most = max_perplexity if minus is None else max_difference
+        chosen = _choose(values, keep, percentile, buckets, cutoffs, (min_perplexity, most))
+        scored = _read_again(source, values) if of_input else _scored(source, figures, hidden=output is None)
         for chunk, found in scored:
-            write(chunk, chosen.keeps(found).tolist())
+            write(chunk, _parts(chosen, found))
             write_scores(found)
-    print(_summary(chosen, measure), file=sys.stderr)
+    print(_json_summary(chosen, measure, minus) if json else _summary(chosen, measure, minus), file=sys.stderr)
 
 
-def _limits(most: float | None, least: float | None) -> PerplexityLimits:
+def _choose(
+    values: np.ndarray,
+    keep: float | None,
+    percentile: float | None,
+    buckets: tuple[float, float] | None,
+    cutoffs: tuple[float, float] | None,
+    limits: tuple[float | None, float | None],
+) -> Chosen:
+    """Return what decides, by figures of the input or of a sample, or by the limits, the least and the most."""
+    if keep is not None:
+        return PerplexityLimits(fraction_threshold(values, keep))
+    if percentile is not None:
+        return PerplexityLimits(percentile_threshold(values, percentile))
+    if buckets is not None:
+        head, middle = (percentile_threshold(values, one) for one in buckets)
+        return PerplexityBuckets(head, middle)
+    if cutoffs is not None:
+        return PerplexityBuckets(*cutoffs)
+    least, most = limits
     return PerplexityLimits(math.inf if most is None else most, -math.inf if least is None else least)
 
 
+def _bucket_files(output: Path) -> list[Path | None]:
+    """Return the names of three files: `a.jsonl.gz` becomes `a.head.jsonl.gz`, and so on."""
+    end = len(file_suffix(output.name)) + (len(output.suffix) if packing_of_name(output.name) else 0)
+    begin = output.name[: len(output.name) - end]
+    return [output.with_name(f"{begin}.{bucket}{output.name[len(begin) :]}") for bucket in BUCKETS]
+
+
+def _sample_rows(sample: Path, read: Callable[[str], Any], column: str, jsonl: bool, split: str) -> TextRows:
+    return TextRows([str(sample)], read, column, jsonl and row_form(str(sample)) == "lines", split)
+
+
+def _figures(name: str, minus: str | None, sentencepiece: Path | None, measure: str, batch_size: int | None) -> Figures:
+    model, tokenizer = load_language_model(name, sentencepiece)
+    if minus is None:
+        return partial(text_perplexities, model, tokenizer, measure=measure, batch_size=batch_size)
+    other, other_tokenizer = load_language_model(minus, sentencepiece)
+    figures = partial(
+        text_differences, model, tokenizer, other, other_tokenizer, measure=measure, batch_size=batch_size
+    )
+    figures([])  # which refuses models that cannot be compared
+    return figures
+
+
+@contextmanager
+def _rows_file(
+    source: TextRows, outputs: list[Path | None], jsonl: bool
+) -> Iterator[Callable[[RowChunk, list[list[bool]]], None]]:
+    """Yield a function that writes each part of the rows to its output; None is standard output."""
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(row_writer(source, str(file) if file else None, sys.stdout, jsonl)) for file in outputs
+        ]
+
+        def write(chunk: RowChunk, parts: list[list[bool]]) -> None:
+            for writer, part in zip(writers, parts, strict=True):
+                writer(chunk, part)
+
+        yield write
+
+
+def _parts(chosen: Chosen, values: np.ndarray) -> list[list[bool]]:
+    """Return for each output which rows go there."""
+    if isinstance(chosen, PerplexityLimits):
+        return [chosen.keeps(values).tolist()]
+    places = chosen.of(values)
+    return [(places == bucket).tolist() for bucket in range(len(BUCKETS))]
+
+
 def _scored(
-    source: TextRows, figures: Callable[[list[str | None]], np.ndarray], hidden: bool = False
+    source: Iterable[RowChunk], figures: Figures, hidden: bool = False
 ) -> Iterator[tuple[RowChunk, np.ndarray]]:
     """Yield the chunks and their figures, and report the progress; `hidden` if kept rows are printed beside it."""
     silent = hidden and sys.stdout.isatty()
@@ -106,18 +194,44 @@ def _figures_file(path: Path | None) -> Iterator[Callable[[np.ndarray], None]]:
         yield lambda values: file.writelines(f"{value!r}\n" for value in values.tolist())
 
 
-def _summary(chosen: PerplexityLimits, measure: str) -> str:
+def _unit_of(measure: str, minus: str | None) -> str:
+    """Return what the figures are, in words."""
+    if minus is None:
+        return measure.replace("_", " ")
+    units = {"perplexity": "token", "word_perplexity": "word", "bits_per_byte": "byte"}
+    return f"difference in bits per {units.get(measure, 'known token')}"
+
+
+def _summary(chosen: Chosen, measure: str, minus: str | None) -> str:
     """Return what was kept, and up to which figure, in digits that give the same selection as a limit."""
-    words, texts = measure.replace("_", " "), chosen.texts - chosen.blank
-    share = f" ({100 * chosen.kept / texts:.1f} %)" if texts else ""
-    between = [f"at least {chosen.least!r}"] if chosen.least > -math.inf else []
-    between += [f"at most {chosen.most!r}"] if math.isfinite(chosen.most) else []
-    line = f"kept {chosen.kept:,} of {texts:,} texts{share}" + (f", {words} {' and '.join(between)}" if between else "")
+    words, texts = _unit_of(measure, minus), chosen.texts - chosen.blank
+
+    def share(count: int) -> str:
+        return f" ({100 * count / texts:.1f} %)" if texts else ""
+
+    if isinstance(chosen, PerplexityBuckets):
+        counts = [f"{name} {count:,}{share(count)}" for name, count in zip(BUCKETS, chosen.counts, strict=True)]
+        line = f"{', '.join(counts)} of {texts:,} texts, {words} cut off at {chosen.head!r} and {chosen.middle!r}"
+    else:
+        between = [f"at least {chosen.least!r}"] if chosen.least > -math.inf else []
+        between += [f"at most {chosen.most!r}"] if math.isfinite(chosen.most) else []
+        limits = f", {words} {' and '.join(between)}" if between else ""
+        line = f"kept {chosen.kept:,} of {texts:,} texts{share(chosen.kept)}{limits}"
     for number, kind in ((chosen.blank, "without a word"), (chosen.impossible, "of probability 0")):
         line += f"; {number:,} {kind} left out" if number else ""
     if chosen.impossible and measure != "perplexity_without_unk":
         line += " (--measure perplexity_without_unk counts known words alone)"
     return f"hf-lecture filter: {line}"
+
+
+def _json_summary(chosen: Chosen, measure: str, minus: str | None) -> str:
+    """Return the summary as one line of JSON, with null for limits that are not finite."""
+    found: dict[str, Any] = {"measure": measure, "minus": minus, "texts": chosen.texts - chosen.blank}
+    if isinstance(chosen, PerplexityBuckets):
+        found |= dict(zip(BUCKETS, chosen.counts, strict=True)) | {"cutoffs": [chosen.head, chosen.middle]}
+    else:
+        found |= {"kept": chosen.kept, "at_least": chosen.least, "at_most": chosen.most}
+    return strict_json({"summary": found | {"blank": chosen.blank, "impossible": chosen.impossible}})
 
 
 class _LineReader:
