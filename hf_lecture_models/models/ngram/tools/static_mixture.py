@@ -29,8 +29,8 @@ def mix_tables(models: Sequence[NGramTables], weights: Sequence[float], bar: tqd
 
     >>> one, other = np.log10(np.float32([0.5, 0.5])), np.log10(np.float32([0.1, 0.9]))
     >>> both = mix_tables([NGramTables(2, [], [one], []), NGramTables(2, [], [other], [])], [0.5, 0.5])
-    >>> 10 ** both.log10_probs[0]
-    array([0.3, 0.7], dtype=float32)
+    >>> [round(10**value, 3) for value in both.log10_probs[0].tolist()]
+    [0.3, 0.7]
 
     Raises:
         ValueError: the probabilities after a context add up to more than 1.
