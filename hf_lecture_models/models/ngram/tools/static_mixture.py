@@ -27,9 +27,9 @@ _TOO_MUCH, _ROUNDING = 1e-3, 1e-5
 def mix_tables(models: Sequence[NGramTables], weights: Sequence[float], bar: tqdm | None = None) -> NGramTables:
     """Return one table of all n-grams of several tables over the same words; `bar` counts the orders of each model.
 
-    >>> zeros, one, other = np.zeros(2, np.float32), np.log10(np.float32([0.5, 0.5])), np.log10(np.float32([0.1, 0.9]))
+    >>> one, other = np.log10(np.float32([0.5, 0.5])), np.log10(np.float32([0.1, 0.9]))
     >>> both = mix_tables([NGramTables(2, [], [one], []), NGramTables(2, [], [other], [])], [0.5, 0.5])
-    >>> (10.0 ** both.log10_probs[0].astype(float)).round(3).tolist()
+    >>> [round(10**value, 3) for value in both.log10_probs[0].tolist()]
     [0.3, 0.7]
 
     Raises:
