@@ -220,6 +220,25 @@ Measure = StrEnum("Measure", ["perplexity", "word_perplexity", "bits_per_byte", 
 KenlmType = StrEnum("KenlmType", ["probing", "trie"])
 
 Model = Annotated[str, Argument(help="A model's folder, its name on the Hub, or an ARPA file.", metavar="MODEL")]
+AtMost = Annotated[
+    str | None,
+    Option(
+        "--at-most",
+        "--at_most",
+        help="With --counts: per order, remove n-grams counted at most so often, such as 0,1,2. The last number "
+        "holds for higher orders; 1-grams stay, so the first is 0.",
+    ),
+]
+HistoryModel = Annotated[
+    str | None,
+    Option(
+        "--history-model",
+        "--history_model",
+        "--history",
+        help="An n-gram model for the probabilities of contexts, as Kneser-Ney needs it; by default MODEL itself.",
+        metavar="MODEL",
+    ),
+]
 NewNGrams = Annotated[
     Path,
     Argument(
@@ -1228,29 +1247,12 @@ def prune(
     bytes: Annotated[
         str | None, Option(help="Keep tables of at most this size, such as 10MB: that of OUT's model.safetensors.")
     ] = None,
-    at_most: Annotated[
-        str | None,
-        Option(
-            "--at-most",
-            "--at_most",
-            help="With --counts: per order, remove n-grams counted at most so often, such as 0,1,2. The last number "
-            "holds for higher orders; 1-grams stay, so the first is 0.",
-        ),
-    ] = None,
+    at_most: AtMost = None,
     criterion: Annotated[
         Criterion,
         Option(help="What is below the threshold: the change by relative entropy, or Seymore and Rosenfeld's weights."),
     ] = Criterion.entropy,
-    history: Annotated[
-        str | None,
-        Option(
-            "--history-model",
-            "--history_model",
-            "--history",
-            help="An n-gram model for the probabilities of contexts, as Kneser-Ney needs it; by default MODEL itself.",
-            metavar="MODEL",
-        ),
-    ] = None,
+    history: HistoryModel = None,
     counts: Annotated[
         Path | None,
         Option(help="A text whose counts --at-most and weighted_difference take.", callback=_refuse_unreadable_file),
