@@ -73,6 +73,7 @@ ROOMS = {
     "ladder": [0, 64],
     "convert to ARPA": [0],
     "convert to packed ARPA": [0],
+    "convert to KenLM": [0],
     "convert from ARPA": [0, 4, 12],
     "prune": [0],
     "cut": [0],

@@ -32,6 +32,7 @@ WRITERS = {
     "ladder": Writer("hf-lecture ladder text.txt --tiny --output OUT/new", "accelerate", "new.unfinished"),
     "convert to ARPA": Writer("hf-lecture convert trigram OUT/new.arpa"),
     "convert to packed ARPA": Writer("hf-lecture convert trigram OUT/new.arpa.gz"),
+    "convert to KenLM": Writer("hf-lecture convert trigram OUT/new.klm"),
     "convert from ARPA": Writer("hf-lecture convert lm.arpa OUT/new"),
     "prune": Writer("hf-lecture prune trigram OUT/new.arpa.gz --threshold 1e-3"),
     "cut": Writer("hf-lecture cut trigram text.txt OUT/new.arpa"),

@@ -382,10 +382,11 @@ def test_without_the_package_the_readers_say_so(monkeypatch):
         ("from_arpa", ("lm.arpa",)),
         ("from_kenlm", ("lm.bin",)),
         ("save_arpa", ("lm.arpa", TOKENIZER)),
+        ("save_kenlm", ("lm.bin", TOKENIZER)),
     ):
         cls = elsewhere.NGramForCausalLM
         with pytest.raises(RuntimeError, match=rf"{name} needs the package: `pip install hf-lecture-models`"):
-            getattr(cls(NGramConfig()) if name == "save_arpa" else cls, name)(*arguments)
+            getattr(cls(NGramConfig()) if name.startswith("save") else cls, name)(*arguments)
 
 
 @pytest.mark.parametrize(

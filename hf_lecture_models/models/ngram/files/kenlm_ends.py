@@ -87,7 +87,8 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 def _suffixes(tables: NGramTables) -> list[np.ndarray]:
     """Return [n-2], the row of the last n-1 words of each n-gram, -1 where they are not stored."""
-    size, found = tables.vocab_size, []
+    found: list[np.ndarray] = []
+    size = tables.vocab_size
     for n, keys in enumerate(tables.keys, 2):
         rows = np.empty(len(keys), np.int32 if tables.sizes[n - 2] < 2**31 else np.int64)
         for first in range(0, len(keys), ROWS):

@@ -54,7 +54,7 @@ def read_hashes(file: KenlmFile) -> tuple[list[str], HashedNGramTables]:
     return words.words, tables
 
 
-def buckets(multiplier: float, count: int) -> int:
+def buckets(multiplier: float | np.floating, count: int) -> int:
     """Return how many buckets the hash table of `count` n-grams has; the multiplier is a float32.
 
     >>> buckets(1.5, 5), buckets(1.5, 1)

@@ -122,7 +122,7 @@ def _rows(keys: np.ndarray, size: int) -> np.ndarray:
         while len(waiting):
             # An earlier key takes the place of a later one, which moves on: this ends where insertion one by one does.
             sought, indices = places[waiting], first + waiting
-            before = rows[sought]
+            before: np.ndarray = rows[sought]
             rows[sought[::-1]] = np.minimum(before, indices)[::-1]  # of several, numpy keeps the first, assigned last
             won = rows[sought] == indices
             displaced = before[won & (before < nobody)] - first

@@ -192,7 +192,7 @@ def _write_codebooks(tables: KenlmTables, bits: tuple[int, int] | None, file: Bi
         if n < tables.order:
             own = np.delete(tables.log10_backoffs[n - 1], tables.added[n - 1])
             means = _means(own[own != 0], (1 << bits[1]) - 2)
-            codes.backoff_book = np.concatenate([np.float32([-0.0, 0.0]), means])
+            codes.backoff_book = np.concatenate([np.array([-0.0, 0.0], np.float32), means])
         found.append(codes)
         file.write(b"".join(book.tobytes() for book in (codes.prob_book, codes.backoff_book) if book is not None))
     return found
