@@ -183,14 +183,19 @@ def save_arpa(
     _check_file_holds(self, tokenizer)
     words, tables = words_by_id(tokenizer, self.config), self.tables()
     if of_words is not None and classes is not None:
-        special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
-        names = class_names(of_words, words, special)
-        write_classes(classes, of_words, words, names)
-        words = names
+        words = _written_classes(self.config, of_words, words, classes)
     spelling = spelling_of_unknown(decoder, unknown_word)
     if decoder is not None:
         tables = for_decoder(decoder, tables, words, path)
     write_arpa(tables, words, path, unknown=False, unknown_word=spelling)
+
+
+def _written_classes(config: NGramConfig, of_words: WordClasses, words: list[str], path: _Path) -> list[str]:
+    """Write the file of classes; return the names of the classes."""
+    special = [index for index in special_tokens(config) if words[index] in _MARKS]
+    names = class_names(of_words, words, special)
+    write_classes(path, of_words, words, names)
+    return names
 
 
 def save_fst(model: NGramForCausalLM, path: _Path, tokenizer: Any) -> tuple[int, int]:
@@ -285,9 +290,9 @@ def convert_to_arpa(source: _Path, path: _Path, **options: Any) -> list[int]:
         options: `decoder` and `unknown_word` of `save_arpa`.
     """
     if Path(source).exists() and not Path(source).is_dir():
-        model, tokenizer = load_file(source)
+        model, own = load_file(source)
+        save_with_classes(model, own, path, **options)
     else:
         model = NGramForCausalLM.from_pretrained(source)
-        tokenizer = AutoTokenizer.from_pretrained(source)
-    save_with_classes(model, tokenizer, path, **options)
+        save_with_classes(model, AutoTokenizer.from_pretrained(source), path, **options)
     return read_counts(path)
