@@ -25,12 +25,7 @@ def run(source: str, target: Path, decoder: str | None = None, unknown_word: str
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
     An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
-    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
-
-    Args:
-        source: a file, a folder or a name on the Hub.
-        target: what is written; its name says what.
-        decoder, unknown_word: of ARPA files, as `save_arpa` has them.
+    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files. `decoder` and `unknown_word` are those of `save_arpa`.
 
     Raises:
         FileExistsError: the target is there already.
@@ -39,9 +34,7 @@ def run(source: str, target: Path, decoder: str | None = None, unknown_word: str
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model.
     """
-    options = {"decoder": decoder, "unknown_word": unknown_word}
-    if options != dict.fromkeys(options) and not is_arpa_name(target):
-        raise ValueError(f"--for and `unknown_word` belong to ARPA files; {target} must end in .arpa or .lm")
+    options = _arpa_options(target, decoder, unknown_word)
     if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
@@ -70,6 +63,13 @@ def run(source: str, target: Path, decoder: str | None = None, unknown_word: str
         _convert_ngrams(source, target, options)
     else:
         _convert_word2vec(source, target)
+
+
+def _arpa_options(target: Path, decoder: str | None, unknown_word: str | None) -> dict[str, str | None]:
+    options = {"decoder": decoder, "unknown_word": unknown_word}
+    if options != dict.fromkeys(options) and not is_arpa_name(target):
+        raise ValueError(f"--for and `unknown_word` belong to ARPA files; {target} must end in .arpa or .lm")
+    return options
 
 
 def _refuse_kenlm_name(target: Path, from_ngrams: bool) -> None:
