@@ -20,6 +20,11 @@ from hf_lecture_models.models.word2vec.conversion_word2vec import (
     is_word2vec_name,
 )
 
+_OPTIONS_OF = {
+    "KenLM": ("kenlm_type", "probing_multiplier", "quantise_probs", "quantise_backoffs", "array_compress"),
+    "ARPA": ("decoder", "unknown_word"),
+}
+_OPTIONS = {*_OPTIONS_OF["KenLM"], *_OPTIONS_OF["ARPA"]}
 _FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 
 
@@ -36,14 +41,9 @@ def run(
 ) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), to which all options
-    belong, or as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what
-    is in them.
-
-    Args:
-        source: a file, a folder or a name on the Hub.
-        target: what is written; its name says what.
-        decoder, unknown_word: of ARPA files, as `save_arpa` has them.
+    An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), or as a finite-state
+    machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what is in them. `decoder` and
+    `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.
 
     Raises:
         FileExistsError: the target is there already.
@@ -52,14 +52,8 @@ def run(
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model; an option does not belong to the target, or has no such value.
     """
-    names = ("kenlm_type", "probing_multiplier", "quantise_probs", "quantise_backoffs", "array_compress")
-    given = locals()
-    layout = {name: given[name] for name in names if given[name] is not None}
-    if layout and not is_kenlm_name(target):
-        raise ValueError(f"`{next(iter(layout))}` is for KenLM's binary files; name the target .bin or .klm")
-    spelling = {name: given[name] for name in ("decoder", "unknown_word") if given[name] is not None}
-    if spelling and not is_arpa_name(target):
-        raise ValueError(f"--for and `unknown_word` belong to ARPA files; {target} must end in .arpa or .lm")
+    options = {name: value for name, value in locals().items() if name in _OPTIONS and value is not None}
+    _refuse_other_options(target, options)
     if target.suffix.lower() == ".onnx":
         _convert_to_onnx(source, target)
         return
@@ -79,17 +73,31 @@ def run(
             "files (.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both "
             "files of n-grams; or the second a file .onnx or .fst.txt"
         )
-    if layout and to_vectors:
-        raise ValueError(f"`{next(iter(layout))}` is for KenLM's files of n-grams, and {source} has word vectors")
-    KenlmLayout(**layout)
+    if options and to_vectors:
+        raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
     _refuse_existing(target)
     if not (to_ngrams or to_vectors):
         _refuse_file_name(target)
     be_quiet()
     if from_ngrams or to_ngrams:
-        _convert_ngrams(source, target, layout | spelling)
+        _convert_ngrams(source, target, options)
     else:
         _convert_word2vec(source, target)
+
+
+def _refuse_other_options(target: Path, options: dict[str, Any]) -> None:
+    """Raise a ValueError if an option belongs to files of another kind than the target, or has no such value."""
+    layout, spelling = ({name: options[name] for name in names if name in options} for names in _OPTIONS_OF.values())
+    if layout and not is_kenlm_name(target):
+        raise ValueError(f"{_spelled(layout)} is for KenLM's binary files; name the target .bin or .klm")
+    if spelling and not is_arpa_name(target):
+        raise ValueError(f"{_spelled(spelling)} is for ARPA files; name the target .arpa or .lm")
+    KenlmLayout(**layout)
+
+
+def _spelled(options: dict[str, Any]) -> str:
+    first = next(iter(options))
+    return "--for" if first == "decoder" else f"`{first}`"
 
 
 def _is_word2vec(source: str, target: Path) -> bool:

@@ -165,8 +165,8 @@ def test_convert_for_a_decoder(run, folder, tmp_path):
     )
     assert "\t<oov>\t" in (tmp_path / "k.arpa").read_text("utf-8")
     for target, options, message in [
-        ("new", ("--for", "kaldi"), "--for and --unknown-word belong to ARPA files"),
-        ("new.fst.txt", ("--unknown-word", ""), "--for and --unknown-word belong to ARPA files"),
+        ("new", ("--for", "kaldi"), "--for is for ARPA files"),
+        ("new.fst.txt", ("--unknown-word", ""), "--unknown-word is for ARPA files"),
         ("x.arpa", ("--unknown-word", "cat"), "cannot be spelled 'cat'"),
         ("x.arpa", ("--for", "pocketsphinx", "--unknown-word", "<oov>"), "--unknown-word is '<oov>'"),
         ("x.arpa.gz", ("--for", "pyctcdecode"), "ends in .arpa"),

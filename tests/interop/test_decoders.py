@@ -1,9 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Decoders of speech recognisers read the ARPA files that we write for them, and score words as the model does.
 
-The model lacks the last words of some of its n-grams, as pruned models do. The independent side is `slow_model`. Without
-the decoders the tests are skipped; docs/speech.md says which versions were tried. pyctcdecode asks for numpy 1, but works
-with numpy 2: `pip install --no-deps pyctcdecode pygtrie`.
+The model lacks the last words of some of its n-grams, as pruned models do. The independent side is `slow_model`.
+Without the decoders the tests are skipped; docs/speech.md says which versions were tried. pyctcdecode asks for numpy 1,
+but works with numpy 2: `pip install --no-deps pyctcdecode pygtrie`.
 """
 
 import itertools

@@ -178,14 +178,19 @@ def save_arpa(
     _check_file_holds(self, tokenizer)
     words, tables = words_by_id(tokenizer, self.config), self.tables()
     if of_words is not None and classes is not None:
-        special = [index for index in special_tokens(self.config) if words[index] in _MARKS]
-        names = class_names(of_words, words, special)
-        write_classes(classes, of_words, words, names)
-        words = names
+        words = _written_classes(self.config, of_words, words, classes)
     spelling = spelling_of_unknown(decoder, unknown_word)
     if decoder is not None:
         tables = for_decoder(decoder, tables, words, path)
     write_arpa(tables, words, path, unknown=False, unknown_word=spelling)
+
+
+def _written_classes(config: NGramConfig, of_words: WordClasses, words: list[str], path: _Path) -> list[str]:
+    """Write the file of classes; return the names of the classes."""
+    special = [index for index in special_tokens(config) if words[index] in _MARKS]
+    names = class_names(of_words, words, special)
+    write_classes(path, of_words, words, names)
+    return names
 
 
 def save_kenlm(self: NGramForCausalLM, path: _Path, tokenizer: Any, **layout: Any) -> None:

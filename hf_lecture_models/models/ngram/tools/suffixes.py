@@ -33,7 +33,8 @@ def with_suffixes(tables: NGramTables) -> NGramTables:
     added = _missing(contexts, tables)
     if not any(map(len, added)):
         return tables
-    keys, probs, backoffs = [], [tables.log10_probs[0]], [*tables.log10_backoffs]
+    keys: list[np.ndarray] = []
+    probs, backoffs = [tables.log10_probs[0]], [*tables.log10_backoffs]
     moved = np.arange(tables.vocab_size)  # where each n-gram of the order before is now
     for n in range(2, tables.order + 1):
         prefixes, last = np.divmod(tables.keys[n - 2], tables.vocab_size)
