@@ -614,25 +614,32 @@ def filter_texts(
     --buckets without --sample, the input is read twice; standard input is copied to a temporary file. All other ways
     read it once.
     """
-    limits = [max_perplexity, min_perplexity, max_difference]
-    ways = [keep, percentile, buckets, cutoffs, next((limit for limit in limits if limit is not None), None)]
-    if sum(way is not None for way in ways) != 1:
+    _check_filter_limits(minus, max_perplexity, min_perplexity, max_difference)
+    limits = [limit for limit in (max_perplexity, min_perplexity, max_difference) if limit is not None]
+    _check_filter_ways(keep, limits, percentile, buckets, cutoffs)
+    _check_filter_sample(sample, percentile, buckets)
+    if (buckets or cutoffs) and output is None:
+        raise typer.BadParameter("--buckets and --cutoffs need --output NAME: three files NAME.head, .middle and .tail")
+    if (files).count("-") > 1:
+        raise typer.BadParameter("standard input can be read only once: name - once")
+    _run("filter", "lab.verbs.filter", locals())
+
+
+def _check_filter_limits(minus: str | None, most: float | None, least: float | None, difference: float | None) -> None:
+    if minus is None and difference is not None:
+        raise typer.BadParameter("--max-difference needs --minus, the model whose cross-entropy is subtracted")
+    if minus is not None and (most, least) != (None, None):
+        raise typer.BadParameter("with --minus texts are compared by a difference: give --max-difference as the limit")
+
+
+def _check_filter_ways(keep: float | None, limits: list[float], *others: Any) -> None:
+    if sum(way is not None for way in (keep, *others)) + bool(limits) != 1:
         raise typer.BadParameter(
             "give either --keep FRACTION, or --max-perplexity, --min-perplexity or both, or --max-difference with "
             "--minus, or --percentile with --sample, or --buckets, or --cutoffs"
         )
     if keep is not None and not 0 < keep <= 1:
         raise typer.BadParameter(f"--keep is {keep}; it must be above 0 and at most 1")
-    _check_filter_sample(sample, percentile, buckets)
-    if minus is None and max_difference is not None:
-        raise typer.BadParameter("--max-difference needs --minus, the model whose cross-entropy is subtracted")
-    if minus is not None and limits[:2] != [None, None]:
-        raise typer.BadParameter("with --minus texts are compared by a difference: give --max-difference as the limit")
-    if (buckets or cutoffs) and output is None:
-        raise typer.BadParameter("--buckets and --cutoffs need --output NAME: three files NAME.head, .middle and .tail")
-    if (files).count("-") > 1:
-        raise typer.BadParameter("standard input can be read only once: name - once")
-    _run("filter", "lab.verbs.filter", locals())
 
 
 def _check_filter_sample(sample: Path | None, percentile: float | None, buckets: tuple[float, float] | None) -> None:

@@ -14,6 +14,7 @@ probability 0, whose figure is infinite.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -72,15 +73,12 @@ def text_differences(
 ) -> np.ndarray:
     """Return the cross-entropy of each text by one model minus that by another, in bits, (texts,) float64.
 
-    Moore and Lewis (2010): the lower, the more is a text like the corpus of the first model rather than that of the
-    second. NaN for a blank text; infinity for one to which either model gives probability 0.
+    Lower: more like the texts of the first model (Moore and Lewis 2010). NaN: blank. Infinity: P = 0 by either model.
 
     >>> from hf_lecture_models import NGramForCausalLM, WordTokenizer
     >>> good, all_texts = ["the cat sat", "the cat ran"], ["the cat sat", "cat the cat", "sat ran the"]
     >>> tokenizer = WordTokenizer.train(all_texts)
-    >>> model, other = (
-    ...     NGramForCausalLM.fit(texts, tokenizer, order=2, smoothing="add_alpha") for texts in (good, all_texts)
-    ... )
+    >>> model, other = (NGramForCausalLM.fit(x, tokenizer, order=2, smoothing="add_alpha") for x in (good, all_texts))
     >>> text_differences(model, tokenizer, other, tokenizer, ["the cat ran", "sat ran the", None]).round(2)
     array([-0.77,  0.87,   nan])
 
@@ -100,11 +98,7 @@ def text_differences(
     unit = _unit(measure)
     for one in (model, other_model):
         check_distribution(one)
-    if unit.is_of_tokens and not _have_same_tokens(tokenizer, other_tokenizer):
-        raise ValueError(
-            f"`measure` is {measure!r}, per token, and the two models have different tokens; choose bits_per_byte, in "
-            "which each model spells the words that it does not know, or word_perplexity"
-        )
+    _refuse_other_tokens(tokenizer, other_tokenizer, measure)
     found = [np.zeros(0)]
     for chunk in text_chunks(texts):
         nats = _nats(model, tokenizer, chunk, unit, batch_size)
@@ -112,6 +106,14 @@ def text_differences(
         nats[np.isinf(other_nats)], other_nats[np.isinf(other_nats)] = math.inf, 0.0
         found.append((nats - other_nats) / math.log(2))
     return np.concatenate(found)
+
+
+def _refuse_other_tokens(tokenizer: Any, other: Any, measure: str) -> None:
+    if _unit(measure).is_of_tokens and not _have_same_tokens(tokenizer, other):
+        raise ValueError(
+            f"`measure` is {measure!r}, per token, and the two models have different tokens; choose bits_per_byte, in "
+            "which each model spells the words that it does not know, or word_perplexity"
+        )
 
 
 def _have_same_tokens(one: Any, other: Any) -> bool:
@@ -327,30 +329,22 @@ def filter_texts(
     Args:
         keep: the fraction of the texts with the lowest figures; all texts are scored, and held, before the first comes.
         most, least: in place of `keep`, the figures between which texts are kept; these are yielded chunk by chunk.
-            `percentile_threshold` finds them from a sample.
         minus: another model and its tokenizer: the figures are those of `text_differences`.
         model, tokenizer, texts, measure, batch_size: as for `text_perplexities`.
 
     Raises:
-        TypeError, ValueError: as `text_perplexities`, `text_differences` and `fraction_threshold`; or `keep` goes
-            together with limits.
+        TypeError, ValueError: as these functions and `fraction_threshold`; or `keep` goes together with limits.
     """
     check_texts(texts)
-
-    def figures(chunk: list[str]) -> np.ndarray:
-        if minus is not None:
-            return text_differences(model, tokenizer, *minus, chunk, measure, batch_size)
-        return text_perplexities(model, tokenizer, chunk, measure, batch_size)
-
+    function: Any = text_perplexities if minus is None else text_differences
+    figures = partial(function, model, tokenizer, *(minus or ()), measure=measure, batch_size=batch_size)
     scored: Iterable[tuple[list[str], np.ndarray]]
     if keep is None:
-        scored = ((chunk, figures(chunk)) for chunk in text_chunks(texts))
-        limits = PerplexityLimits(most, least)
+        scored, limits = ((chunk, figures(chunk)) for chunk in text_chunks(texts)), PerplexityLimits(most, least)
     elif (most, least) == (math.inf, -math.inf):
         held = list(texts)
-        values = figures(held)
-        scored = [(held, values)]
-        limits = PerplexityLimits(fraction_threshold(values, keep))
+        scored = [(held, figures(held))]
+        limits = PerplexityLimits(fraction_threshold(scored[0][1], keep))
     else:
         raise ValueError("give either keep, a fraction, or limits, most and least")
     for chunk, values in scored:

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +33,7 @@ from hf_lecture_models.tokenization.corpus import raw_lines, read_lines
 
 Chosen = PerplexityLimits | PerplexityBuckets
 Figures = Callable[[list[str | None]], np.ndarray]
+RowsFile = tuple[Callable[[RowChunk, list[list[bool]]], None], bool]
 
 
 def run(
@@ -60,30 +61,42 @@ def run(
     """Write the rows whose texts the model finds probable, or all in three files; and a summary to standard error.
 
     Raises:
-        ValueError, OSError, ImportError: a model, the sentencepiece model or a file cannot be read or written; or as
-            `TextRows`, `row_writer`, `text_perplexities` and `text_differences`.
+        ValueError, OSError, ImportError: as `load_language_model`, `TextRows`, `row_writer` and `text_differences`.
     """
     outputs = _bucket_files(output) if output and (buckets or cutoffs) else [output]
     for file in (*outputs, scores):
         check_writable(None, file)
-
     of_input = sample is None and (keep, buckets) != (None, None)
-    read = _LineReader(twice=of_input)
-    source = TextRows(files, read, text_column, jsonl, split)
-    with ExitStack() as stack:
-        stack.callback(read.close)
-        write = stack.enter_context(_rows_file(source, outputs, jsonl))
-        write_scores = stack.enter_context(_figures_file(scores))
-        figures = _figures(name, minus, sentencepiece, measure, batch_size)
-        first = source if of_input else _sample_rows(sample, read, text_column, jsonl, split) if sample else ()
+    most = max_difference if max_perplexity is None else max_perplexity
+    choose = partial(
+        _choose, keep=keep, percentile=percentile, buckets=buckets, cutoffs=cutoffs, limits=(min_perplexity, most)
+    )
+    load = partial(_figures, name, minus, sentencepiece, measure, batch_size)
+    with closing(_LineReader(twice=of_input)) as read:
+        source = TextRows(files, read, text_column, jsonl, split)
+        first = source if of_input else _sample_rows(sample, read, text_column, jsonl, split)
+        chosen = _filter(source, first, _rows_file(source, outputs, jsonl), scores, load, choose)
+    print((_json_summary if json else _summary)(chosen, measure, minus), file=sys.stderr)
+
+
+def _filter(
+    source: TextRows,
+    first: Iterable[RowChunk],
+    rows_file: AbstractContextManager[RowsFile],
+    scores: Path | None,
+    load: Callable[[], Figures],
+    choose: Callable[[np.ndarray], Chosen],
+) -> Chosen:
+    """Score the `first` rows, choose by their figures, and write the rows of `source`, which may be the same."""
+    with rows_file as (write, is_hidden), _figures_file(scores) as write_scores:
+        figures = load()
         values = np.concatenate([np.zeros(0), *(found for _, found in _scored(first, figures))])
-        most = max_perplexity if minus is None else max_difference
-        chosen = _choose(values, keep, percentile, buckets, cutoffs, (min_perplexity, most))
-        scored = _read_again(source, values) if of_input else _scored(source, figures, hidden=output is None)
+        chosen = choose(values)
+        scored = _read_again(source, values) if first is source else _scored(source, figures, hidden=is_hidden)
         for chunk, found in scored:
             write(chunk, _parts(chosen, found))
             write_scores(found)
-    print(_json_summary(chosen, measure, minus) if json else _summary(chosen, measure, minus), file=sys.stderr)
+    return chosen
 
 
 def _choose(
@@ -115,7 +128,11 @@ def _bucket_files(output: Path) -> list[Path | None]:
     return [output.with_name(f"{begin}.{bucket}{output.name[len(begin) :]}") for bucket in BUCKETS]
 
 
-def _sample_rows(sample: Path, read: Callable[[str], Any], column: str, jsonl: bool, split: str) -> TextRows:
+def _sample_rows(
+    sample: Path | None, read: Callable[[str], Any], column: str, jsonl: bool, split: str
+) -> Iterable[RowChunk]:
+    if sample is None:
+        return ()
     return TextRows([str(sample)], read, column, jsonl and row_form(str(sample)) == "lines", split)
 
 
@@ -132,10 +149,8 @@ def _figures(name: str, minus: str | None, sentencepiece: Path | None, measure: 
 
 
 @contextmanager
-def _rows_file(
-    source: TextRows, outputs: list[Path | None], jsonl: bool
-) -> Iterator[Callable[[RowChunk, list[list[bool]]], None]]:
-    """Yield a function that writes each part of the rows to its output; None is standard output."""
+def _rows_file(source: TextRows, outputs: list[Path | None], jsonl: bool) -> Iterator[RowsFile]:
+    """Yield a function that writes each part of the rows to its output, and whether one is standard output (None)."""
     with ExitStack() as stack:
         writers = [
             stack.enter_context(row_writer(source, str(file) if file else None, sys.stdout, jsonl)) for file in outputs
@@ -145,7 +160,7 @@ def _rows_file(
             for writer, part in zip(writers, parts, strict=True):
                 writer(chunk, part)
 
-        yield write
+        yield write, None in outputs
 
 
 def _parts(chosen: Chosen, values: np.ndarray) -> list[list[bool]]:
