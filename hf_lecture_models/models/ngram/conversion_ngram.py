@@ -25,7 +25,7 @@ from hf_lecture_models.models.ngram.classes.class_files import (
 from hf_lecture_models.models.ngram.configuration_ngram import NGramConfig
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
-from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa, read_counts
+from hf_lecture_models.models.ngram.files.arpa_reader import read_arpa
 from hf_lecture_models.models.ngram.files.arpa_writer import check_size, write_arpa
 from hf_lecture_models.models.ngram.files.decoder_forms import for_decoder, spelling_of_unknown
 from hf_lecture_models.models.ngram.files.fst_writer import write_fst
