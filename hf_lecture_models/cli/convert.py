@@ -25,7 +25,8 @@ def run(source: str, target: Path, decoder: str | None = None, unknown_word: str
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
     An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
-    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files. `decoder` and `unknown_word` are those of `save_arpa`.
+    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
+    `decoder` and `unknown_word` are those of `save_arpa`.
 
     Raises:
         FileExistsError: the target is there already.
