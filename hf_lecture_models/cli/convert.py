@@ -24,9 +24,8 @@ _FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 def run(source: str, target: Path, decoder: str | None = None, unknown_word: str | None = None) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    An n-gram, in a folder or a file, is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and
-    KenLM's binary files are known by what is in them: they become folders, machines and ARPA files.
-    `decoder` and `unknown_word` are those of `save_arpa`.
+    An n-gram is also written as a finite-state machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files
+    are known by what is in them. `decoder` and `unknown_word` are those of `save_arpa`.
 
     Raises:
         FileExistsError: the target is there already.
