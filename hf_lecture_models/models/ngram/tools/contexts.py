@@ -230,14 +230,14 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
         tables: their back-off weights are not read.
         left: [n-1], (n-grams of order n,) float64, n < order: the probability that is left to the words not listed
             after each. 1 - the sum of float32 probabilities has an error of 1e-7: where the old weight is right, take
-            it times (1 - the old lower sum).
+            it times (1 - the old lower sum). The arrays are overwritten.
     """
     contexts, weights = Contexts(tables), []
     totals = contexts.totals()
     for n in range(1, tables.order):
         here = slice(contexts.first[n], contexts.first[n + 1])
         free, some = contexts.free(n, totals)
-        ratio = np.maximum(left[n - 1], 0)
+        ratio = np.maximum(left[n - 1], 0, out=left[n - 1])
         ratio[some] /= free[some]
         ratio[~some] = 1
         with np.errstate(divide="ignore"):

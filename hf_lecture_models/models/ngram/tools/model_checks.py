@@ -37,7 +37,7 @@ def reason_against(config: NGramConfig, classes: bool = False) -> tuple[str, str
     if not config.is_distribution:
         return "has scores of stupid back-off, not probabilities", "fit with another smoothing"
     if config.num_classes is not None and not classes:
-        return "has n-grams of classes, of which each stands for many n-grams of words", "take a model of words"
+        return "has n-grams of classes, and each stands for many n-grams of words", "take a model of words"
     if config.hashed:
         return (
             "has hashes of its n-grams, from a file that KenLM built as 'probing', and not their words",

@@ -130,6 +130,12 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
         for rows in parts(len(old)):
             prefixes, words = np.divmod(old[rows], tables.vocab_size)
             new[rows] = places[prefixes] * size + ids[words]
+        if not (new[1:] < new[:-1]).any():  # most cuts of words: nothing moves, and the columns are shared
+            keys.append(new)
+            probs.append(tables.log10_probs[n - 1])
+            backoffs += tables.log10_backoffs[n - 1 : n]
+            places = np.arange(len(new))
+            continue
         order = np.argsort(new)
         keys.append(new[order])
         probs.append(tables.log10_probs[n - 1][order])

@@ -224,6 +224,8 @@ def _expanded(tables: NGramTables, members: Sequence[Sequence[int]], vocab_size:
     """
     sizes = np.array(list(map(len, members)))
     numbers = np.concatenate([np.array(some) for some in members])
+    if (sizes == 1).all():
+        return renumbered(tables, numbers, vocab_size)
     shares = np.log10(sizes).astype(np.float32)
     # The 1-grams are dense: a word that is no member has p = 0.
     old: np.ndarray = np.full(vocab_size, -1)  # the row of which each new n-gram is a copy
