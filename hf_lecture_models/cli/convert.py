@@ -46,8 +46,7 @@ def run(
     `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.
 
     Raises:
-        FileExistsError: the target is there already.
-        FileNotFoundError: the source is missing.
+        FileExistsError, FileNotFoundError: the target is there already; the source is missing.
         ImportError: the packages that write ONNX files are not installed.
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model; an option does not belong to the target, or has no such value.
