@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.models.ngram.tools.vocabulary import read_new_words, read_vocabulary
+from hf_lecture_models.models.ngram.tools.word_lists import read_new_words, read_vocabulary
 from tests.models.ngram.arpa_ngram import SMALL
 from tests.models.ngram.kenlm_ngram import grams_of, probing_file
 from tests.models.ngram.tools.slow_model import all_contexts, slow_model
@@ -216,8 +216,10 @@ def test_models_that_cannot_be_changed(tmp_path):
     fit = NGramForCausalLM.fit
     one = fit(TEXTS, tokenizer, 2, "add_alpha")
     models = {
-        "is of classes": fit(TEXTS, tokenizer, 2, "add_alpha", classes=2),
-        "interpolation": NGramForCausalLM.interpolate([one, fit(TEXTS, tokenizer, 1, "add_alpha")], tokenizer, TEXTS),
+        "has n-grams of classes": fit(TEXTS, tokenizer, 2, "add_alpha", classes=2),
+        "interpolates several models": NGramForCausalLM.interpolate(
+            [one, fit(TEXTS, tokenizer, 1, "add_alpha")], tokenizer, TEXTS
+        ),
         "stupid back-off": fit(TEXTS, tokenizer, 2, "stupid_backoff"),
         "is quantised": one.quantise(8),
     }
