@@ -8,7 +8,6 @@ numbers. `arpa_reader.py` reads all else line by line, with the same result, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -21,29 +20,23 @@ from hf_lecture_models.tokenization.splitting import arrow
 ARROW_BYTES = 1 << 20
 
 
-@dataclass
-class Entries:
-    """Consecutive entries of a section.
+def read_entries(
+    text: bytes, place: int, n: int, highest: bool, vocabulary: dict[bytes, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
+    r"""Return the entries of order n that begin at a place of the text; None: one is not plain, or has a fault.
 
-    Attributes:
-        ids: (n, entries) int32, the first words, the second words, ...
-        probs: (entries,) float32.
-        backoffs: (entries,) float32, 0 where they are left out.
-        size: bytes of text.
-    """
-
-    ids: np.ndarray
-    probs: np.ndarray
-    backoffs: np.ndarray
-    size: int
-
-
-def read_entries(text: bytes, place: int, n: int, vocabulary: dict[bytes, int]) -> Entries | None:
-    r"""Return the entries of order n that begin at a place of the text; None if one of them is spelled otherwise.
-
-    >>> entries = read_entries(b"-0.5\ta b\t-0.25\n-1\tb b\n\n", 0, 2, {b"a": 0, b"b": 1})
-    >>> entries.ids.tolist(), entries.probs.tolist(), entries.backoffs.tolist(), entries.size
+    >>> text = b"-0.5\ta b\t-0.25\n-1\tb b\n\n"
+    >>> ids, probs, backoffs, size = read_entries(text, 0, 2, False, {b"a": 0, b"b": 1})
+    >>> ids.tolist(), probs.tolist(), backoffs.tolist(), size
     ([[0, 1], [1, 1]], [-0.5, -1.0], [-0.25, 0.0], 22)
+
+    Args:
+        text: whole lines.
+        highest: whether n is the highest order, where all weights are 0.
+
+    Returns:
+        The ids of the words, (n, entries) int32; log10 p and log10 of the weights, (entries,) float32; and the bytes of
+        the entries in the text.
     """
     characters = np.frombuffer(text, np.uint8)[place:]
     ends = np.flatnonzero((characters == ord("\t")) | (characters == ord(" ")) | (characters == ord("\n"))) + place
@@ -51,7 +44,7 @@ def read_entries(text: bytes, place: int, n: int, vocabulary: dict[bytes, int]) 
     columns = np.diff(last, prepend=-1)
     other = np.flatnonzero((columns != n + 1) & (columns != n + 2))
     last = last[: other[0]] if len(other) else last
-    if not len(last) or arrow() is None:
+    if not len(last):
         return None
     first = np.concatenate([[0], last[:-1] + 1])
     starts = np.concatenate([[place], ends[: last[-1]] + 1])
@@ -66,7 +59,9 @@ def read_entries(text: bytes, place: int, n: int, vocabulary: dict[bytes, int]) 
         backoffs[weighted] = _numbers(text, starts[last[weighted]], ends[last[weighted]])
     except (KeyError, ValueError):
         return None
-    return Entries(ids.reshape(n, -1), probs, backoffs, int(ends[last[-1]]) + 1 - place)
+    if (probs > 0).any() or (backoffs != 0 if highest else backoffs == np.inf).any():
+        return None
+    return ids.reshape(n, -1), probs, backoffs, int(ends[last[-1]]) + 1 - place
 
 
 def _pieces(text: bytes, starts: np.ndarray, ends: np.ndarray) -> Any:
@@ -97,7 +92,7 @@ def _numbers(text: bytes, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def to_float32(exact: np.ndarray, text: Callable[[int], bytes]) -> np.ndarray:
     """Return decimals, read as (decimals,) float64, as float32, correctly rounded; -99 and less become -inf.
 
-    A decimal next to the middle of two float32 may have become that middle: then its side of it, in its `text`, decides.
+    A decimal next to the middle of two float32 may have become that middle: then its side of it, in the text, decides.
     """
     doubtful = np.flatnonzero(exact.view(np.int64) & 0x1FFFFFFF == 0x10000000)
     exact = exact.copy() if len(doubtful) else exact

@@ -23,6 +23,7 @@ from hf_lecture_models.models.ngram.files.arpa_format import (
     ArpaLines,
     quote,
 )
+from hf_lecture_models.tokenization.splitting import arrow
 
 MAX_ORDER = 64
 
@@ -211,6 +212,7 @@ def _read_ngrams(
         probs.append(block.probs)
         backoffs.append(block.backoffs)
     words = np.concatenate(ids, axis=1)  # (n, n-grams)
+    del ids
     keys = _keys(lines, first, words, tables)
     places = np.argsort(keys)
     ascending = keys[places]
@@ -293,19 +295,15 @@ def _blocks(
 
 def _take_plain(lines: ArpaLines, n: int, highest: bool, vocabulary: dict[bytes, int]) -> _Block | None:
     """Take the next entries of a large file with Arrow; None: one of them is not plain, or has a fault."""
-    text, place = lines.rest()
-    if lines.unpacked < arpa_columns.ARROW_BYTES:
+    rest = lines.rest()
+    if lines.unpacked < arpa_columns.ARROW_BYTES or arrow() is None:
         return None
-    entries = arpa_columns.read_entries(text, place, n, vocabulary)
-    if (
-        entries is None
-        or (entries.probs > 0).any()
-        or (entries.backoffs != 0 if highest else entries.backoffs == np.inf).any()
-    ):
+    entries = arpa_columns.read_entries(*rest, n, highest, vocabulary)
+    if entries is None:
         return None
-    line = lines.number + 1
-    lines.skip(len(entries.probs), entries.size)
-    return _Block(line, [], entries.probs, entries.backoffs, entries.ids)
+    ids, probs, backoffs, size = entries
+    lines.skip(len(probs), size)
+    return _Block(lines.number - len(probs) + 1, [], probs, backoffs, ids)
 
 
 def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: bool) -> _Block:
