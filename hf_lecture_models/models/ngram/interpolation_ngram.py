@@ -247,7 +247,7 @@ _NOT_STATIC = "a static mixture is one table of n-grams and their probabilities,
 
 def _check(models: Sequence[Any], static: bool) -> None:
     if len(models) < 2:
-        raise ValueError(f"{len(models)} models cannot be interpolated; give two or more")
+        raise ValueError(f"{len(models)} model{'s' * (len(models) != 1)} given, and a mixture is of two or more")
     for number, model in enumerate(models, 1):
         if not model.config.is_distribution:
             raise ValueError("a model of stupid back-off gives scores, not probabilities; fit with another smoothing")

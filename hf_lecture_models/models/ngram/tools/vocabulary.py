@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,7 @@ from hf_lecture_models.tokenization.word import WordTokenizer
 LARGEST_TABLE = 2**31
 """n-grams of one order that `extend` makes."""
 NewWords = Mapping[str, float | str | None]
+_FILE_NAME = re.compile(r"\.{0,2}/.*|[^,:]+\.(txt|tsv|csv|dict|dic|lst|list|vocab|words)(\.(gz|bz2|xz|zst))?", re.I)
 
 
 def cut(self: NGramForCausalLM, tokenizer: Any, words: Iterable[str]) -> tuple[NGramForCausalLM, WordTokenizer]:
@@ -78,7 +80,7 @@ def cut(self: NGramForCausalLM, tokenizer: Any, words: Iterable[str]) -> tuple[N
     kept = [word for word in ordinary if word in wanted]
     if not kept:
         raise ValueError(
-            f"none of the {len(wanted)} words of `words` is a word of the model, such as {_some(ordinary)}; "
+            f"none of the {len(wanted)} words of the vocabulary is a word of the model, such as {_some(ordinary)}; "
             "are they spelled alike, capitals too?"
         )
     smaller = _with_words(tokenizer, kept)
@@ -117,6 +119,7 @@ def extend(
     for id_, like in zip(new_ids, words.values(), strict=True):
         if isinstance(like, str):
             members[number[like]].append(id_)
+    _check_likenesses(words, self.tables().log10_probs[0], number)
     tables = _expanded(self.tables(), members, len(larger))
     least = _least(self.tables(), [number[word] for word in _ordinary(tokenizer, names)])
     added = {
@@ -135,7 +138,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
     Raises:
         ValueError, OSError: the file has no words, is not UTF-8 or cannot be read.
     """
-    if not Path(path).exists():
+    if Path(path).is_dir() or not Path(path).exists():
         raise FileNotFoundError(f"there is no file {path}; name one with a word in each line")
     rows = map(split_words, read_texts(path))
     words = list(dict.fromkeys(row[0] for row in rows if row))
@@ -147,6 +150,8 @@ def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
 def read_new_words(source: str) -> dict[str, float | str | None]:
     """Return the words for `extend`: from a file of lines `WORD`, `WORD PROBABILITY` or `WORD WORD2`; or named here.
 
+    A single word with the name of a file, such as names.txt, is refused where there is no such file.
+
     >>> read_new_words("quokka:0.001,Sunday:Monday,vosk")
     {'quokka': 0.001, 'Sunday': 'Monday', 'vosk': None}
 
@@ -155,8 +160,13 @@ def read_new_words(source: str) -> dict[str, float | str | None]:
 
     Raises:
         ValueError: an entry has other parts, or a word two entries.
-        OSError: the file cannot be read.
+        OSError: the file is missing, or cannot be read.
     """
+    if _FILE_NAME.fullmatch(source) and not Path(source).is_file():
+        raise FileNotFoundError(
+            f"there is no file {source}; name one with a new word in each line, or the words themselves. A word of "
+            "this name goes in a file"
+        )
     if Path(source).is_file():
         entries = [(f"{source}, line {n}", split_words(text)) for n, text in enumerate(read_texts(source), 1)]
     else:
@@ -219,9 +229,30 @@ def _check_new_words(words: NewWords, names: list[str], tokenizer: WordTokenizer
             raise ValueError(f"the word {shorten(word)} is empty or holds white space")
         if isinstance(value, str):
             if value not in known or value in ends:
-                raise ValueError(f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model")
+                raise ValueError(
+                    f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model"
+                    + (", and a probability is above 0 and below 1" if _is_number(value) else "")
+                )
         elif value is not None and not 0 < value < 1:
             raise ValueError(f"the probability of {shorten(word)} is {value}; it must be above 0 and below 1")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_likenesses(words: NewWords, log10_probs: np.ndarray, number: Mapping[str, int]) -> None:
+    """Raise a ValueError if a new word would share a probability of 0."""
+    for word, like in words.items():
+        if isinstance(like, str) and log10_probs[number[like]] == -math.inf:
+            raise ValueError(
+                f"{shorten(word)} cannot be like {shorten(like)}, to which the model gives the probability 0; give "
+                f"{shorten(word)} a probability, or a likeness that has one"
+            )
 
 
 def _ordinary(tokenizer: WordTokenizer, names: list[str]) -> list[str]:
