@@ -162,12 +162,13 @@ def read_new_words(source: str) -> dict[str, float | str | None]:
         ValueError: an entry has other parts, or a word two entries.
         OSError: the file is missing, or cannot be read.
     """
-    if _FILE_NAME.fullmatch(source) and not Path(source).is_file():
+    is_file = os.path.isfile(source)  # False for a list that is too long for a name
+    if _FILE_NAME.fullmatch(source) and not is_file:
         raise FileNotFoundError(
             f"there is no file {source}; name one with a new word in each line, or the words themselves. A word of "
             "this name goes in a file"
         )
-    if Path(source).is_file():
+    if is_file:
         entries = [(f"{source}, line {n}", split_words(text)) for n, text in enumerate(read_texts(source), 1)]
     else:
         entries = [(repr(entry), entry.rsplit(":", 1)) for entry in source.split(",") if entry]

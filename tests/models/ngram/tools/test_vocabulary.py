@@ -200,6 +200,12 @@ def test_models_that_cannot_be_changed(tmp_path):
         fit(TEXTS, spelled, 2, "add_alpha").cut(spelled, ["a"])
 
 
+def test_a_list_of_many_new_words():
+    """It is longer than the name of a file may be."""
+    many = {f"word{n}": "the" for n in range(2000)}
+    assert read_new_words(",".join(f"{word}:{like}" for word, like in many.items())) == many
+
+
 def test_vocabularies_and_new_words_from_files(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("a\tAH0\n\nb 17\na EY1\n", encoding="utf-8")
