@@ -351,6 +351,12 @@ def speed_of_filters() -> Rows:
     return found
 
 
+def filters_at_scale() -> Rows:
+    """A loop with kenlm and a query of DuckDB on the first of ten files, then DuckDB and the verb on all of them."""
+    rows = [record("filter_at_scale", key) for key in ("kenlm_first_file", "duckdb_first_file", "duckdb", "verb")]
+    return [[f"{row['lines'] / 1e6:.0f}", f"{row['lines_per_cpu_s']:,.0f}", f"{row['peak_mib']:,.0f}"] for row in rows]
+
+
 def quantised_ngrams() -> Rows:
     found = []
     for row in record("ngram_quantisation", "models", "*"):

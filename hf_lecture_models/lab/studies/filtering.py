@@ -224,7 +224,7 @@ def percentile_threshold(values: np.ndarray, percentile: float) -> float:
         raise ValueError(f"percentile is {percentile}; it must be above 0 and at most 100, such as 30")
     ordered = np.sort(values[~np.isnan(values)])
     if not len(ordered):
-        raise ValueError("no text has a word, so there is no percentile; give texts to take it from")
+        raise ValueError("no text has a word; give texts from which a percentile can be taken")
     # Rounded, since 33.3 * 1000 / 100 might be a little above 333.
     return float(ordered[math.ceil(round(percentile * len(ordered) / 100, 6)) - 1])
 

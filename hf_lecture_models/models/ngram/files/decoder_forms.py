@@ -4,8 +4,8 @@
 - flashlight-text (and torchaudio's decoder) and pyctcdecode read the file with KenLM: orders 2 to 6.
 - pyctcdecode reads the words from the text of the file as well, if its name ends in .arpa.
 - Kaldi's `arpa2fst` and kaldilm give `<eps>` and `#0` another meaning.
-- pocketsphinx reads orders 1 to 5, and knows the unknown word as `<UNK>`. For the last words of an n-gram that are no
-  n-gram it computes a probability from the weight of one word, where the context has several.
+- pocketsphinx reads orders 1 to 5, and knows the unknown word as `<UNK>`. If the last words of an
+  n-gram are missing, it computes their probability from the weight of one word, where the context has several.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hf_lecture_models.models.ngram.tools.suffixes import with_suffixes
 
 @dataclass(frozen=True)
 class DecoderForm:
-    """What one decoder reads."""
+    """The files that one decoder reads."""
 
     orders: range
     packings: tuple[str, ...] = SUFFIXES  # of files that it unpacks, or that its users unpack as a rule

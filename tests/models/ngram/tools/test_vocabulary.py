@@ -69,6 +69,40 @@ def test_cut_equals_a_slow_one():
         assert 10 ** found.backoffs[context] == pytest.approx(left / lower, rel=1e-4), context
 
 
+@pytest.mark.parametrize(
+    ("change", "expected", "held_out"),
+    [
+        (
+            lambda m, t: m.cut(t, ["a", "b", "c"]),
+            {"<unk>": -0.9672075, "a": -0.5853543, "<s>": -0.1990005, "a b": -0.1755935, "c": -0.60206},
+            [-3.4038, -1.969684, -3.592346],
+        ),
+        (
+            lambda m, t: m.extend(t, {"quokka": 0.005, "vosk": 0.005}),
+            {"<unk>": -1.615025, "quokka": -2.30103, "<s>": -0.4518455, "a b": -0.4259687, "c": -0.606216},
+            [-3.324236, -1.969684, -4.516759],
+        ),
+        (
+            lambda m, t: m.extend(t, dict.fromkeys(["quokka", "vosk"], 10**-1.6106602 / 4), from_unknown=True),
+            {"<unk>": -1.9116902, "quokka": -2.2127202, "<s>": -0.4393327, "a b": -0.4259687, "c": -0.60206},
+            [-3.315715, -1.969684, -4.794393],
+        ),
+    ],
+    ids=["cut", "from all words", "from <unk>"],
+)
+def test_figures_of_a_reference(change, expected, held_out):
+    """log10 of P, or of the back-off weights of contexts, and of texts, of an implementation that SRILM agrees with."""
+    slow = slow_model(*change(*fitted(3, "witten_bell")))
+    for words, value in expected.items():
+        gram = tuple(words.split())
+        is_context = gram in (("<s>",), ("a", "b"), ("c",))
+        assert (slow.backoffs if is_context else slow.probs)[gram] == pytest.approx(value, abs=2e-6), gram
+    for text, value in zip(["a b c d", "c a b", "b q a"], held_out, strict=True):
+        words = ["<s>", *(word if word in slow.words else "<unk>" for word in text.split()), "</s>"]
+        found = sum(slow.log10(tuple(words[max(0, i - 2) : i]), words[i]) for i in range(1, len(words)))
+        assert found == pytest.approx(value, abs=5e-6), text
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("from_unknown", [False, True])
 def test_words_with_probabilities(order, from_unknown):
