@@ -143,6 +143,9 @@ def _problem_of(file: str, verb: str | None) -> str | None:
 
 
 def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path | None:
+    if file is not None and str(file) != "-" and not file.exists() and not context.resilient_parsing:
+        print(f"hf-lecture {context.info_name}: there is no file {file}", file=sys.stderr)
+        raise typer.Exit(1)
     _refuse_unreadable_files(context, [str(file)] if file else [])
     return file
 
