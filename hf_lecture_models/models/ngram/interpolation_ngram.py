@@ -241,7 +241,7 @@ def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
 
 def _check(models: Sequence[Any], static: bool) -> None:
     if len(models) < 2:
-        raise ValueError(f"{len(models)} models cannot be interpolated; give two or more")
+        raise ValueError(f"{len(models)} model{'s' * (len(models) != 1)} given, and a mixture is of two or more")
     for number, model in enumerate(models, 1):
         if not model.config.is_distribution:
             raise ValueError(f"model {number} {'; '.join(reason_against(model.config, classes=True) or ())}")

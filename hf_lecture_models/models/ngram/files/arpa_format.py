@@ -44,9 +44,11 @@ UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
 KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it
 POCKETSPHINX_MAGIC = b"Trie Language Model"  # pocketsphinx's binary files begin with it
 ZERO = -99.0  # the logarithm that stands for p = 0
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 20
 
+_FIRST_BYTES = 1 << 18  # of a file that are searched for \\data\\
+_LINES_AT_ONCE = 1 << 13
 _SEPARATORS = re.compile(r"[\t\n\v\f\r \0]")
 _DATA = re.compile(rb"^(\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
 # Text of n-grams shrinks to a third or a tenth. A file beyond these bounds is made to fill the memory.
@@ -59,8 +61,8 @@ class ArpaLines:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.number = 0  # of the line taken last
-        self._lines: list[bytes] = []
-        self._next = 0
+        self._block = b""
+        self._next = 0  # where the next line begins in it
         self._file = open(path, "rb")  # noqa: SIM115 (closed by __exit__)
         self.packing = packing_of(self._file.peek(64))
         try:
@@ -68,7 +70,7 @@ class ArpaLines:
         except ValueError as error:
             self._file.close()
             raise ValueError(f"{path}: {error}") from None
-        self._unpacked = 0
+        self.unpacked = 0  # bytes of text read so far
         status = os.fstat(self._file.fileno())
         self.size = status.st_size if stat.S_ISREG(status.st_mode) else None  # None: a pipe
 
@@ -107,7 +109,7 @@ class ArpaLines:
     def has_data(self) -> bool:
         """Take the first block; return whether it has the line ``\\data\\``, or a mark that reading refuses by name."""
         try:
-            block = self._text.read(BLOCK_BYTES)
+            block = self._text.read(_FIRST_BYTES)
             return block.startswith((KENLM_MAGIC, POCKETSPHINX_MAGIC)) or _DATA.search(block) is not None
         except Exception as error:
             if not is_damage(error):
@@ -116,68 +118,80 @@ class ArpaLines:
 
     def peek(self) -> bytes | None:
         """Return the next line without white space around it; None at the end of the file."""
-        if self._next == len(self._lines):
+        block, place = self.rest()
+        return block[place : self._after_line()].strip() if block else None
+
+    def rest(self) -> tuple[bytes, int]:
+        """Return a block of text, and the place in it where the next line begins; no text at the end of the file."""
+        if self._next == len(self._block):
             self._fill()
-        return self._lines[self._next].strip() if self._lines else None
+        return self._block, self._next
+
+    def skip(self, lines: int, size: int) -> None:
+        """Go on by some lines of the block, which have so many bytes."""
+        self.number += lines
+        self._next += size
+
+    def _after_line(self) -> int:
+        return self._block.find(b"\n", self._next) + 1 or len(self._block)
 
     def take(self) -> bytes | None:
         """Return the next line, and go on to the one after it."""
         line = self.peek()
         if line is not None:
-            self.number += 1
-            self._next += 1
+            self.skip(1, self._after_line() - self._next)
         return line
 
     def skip_blank(self) -> None:
         """Skip blank lines."""
         while self.peek() == b"":
-            rest = self._lines[self._next :]
-            blank = next((i for i, line in enumerate(rest) if line.strip()), len(rest))
-            self.number += blank
-            self._next += blank
+            self.take()
+            rest = self._block[self._next :]
+            blank = rest.rfind(b"\n", 0, len(rest) - len(rest.lstrip())) + 1
+            self.skip(rest.count(b"\n", 0, blank), blank)
 
     def take_columns(self, n: int) -> list[list[bytes]]:
         """Take the next entries of order n in this block as n + 2 columns, the last one b"0" where it is left out.
 
         The columns are empty if the next line is not an entry.
         """
-        self.peek()
+        block, place = self.rest()
         cells: list[bytes] = []
-        for line in self._lines[self._next :]:
+        lines = block[place:].split(b"\n", _LINES_AT_ONCE)[:_LINES_AT_ONCE]
+        for line in lines:
             row = line.split()
             if len(row) == n + 1:
                 row.append(b"0")
             elif len(row) != n + 2:
                 break
             cells += row  # one flat list: millions of small ones would keep the garbage collector busy
-        self.number += len(cells) // (n + 2)
-        self._next += len(cells) // (n + 2)
+        rows = len(cells) // (n + 2)
+        size = sum(map(len, lines[:rows])) + rows
+        self.skip(rows, min(size, len(block) - place))  # the last line of a file may lack its end
         return [cells[column :: n + 2] for column in range(n + 2)]
 
     def _fill(self) -> None:
-        last = self.number
         try:
             block = self._text.read(BLOCK_BYTES)
             block += self._text.readline(MAX_LINE_BYTES)
         except Exception as error:
             raise self._damage(error) from None
-        self._lines, self._next = block.split(b"\n"), 0
-        if not self._lines[-1]:  # the block ends with a line's end, or is empty
-            self._lines.pop()
-        elif len(self._lines[-1]) >= MAX_LINE_BYTES:
+        if not block.endswith(b"\n") and len(block) - block.rfind(b"\n") > MAX_LINE_BYTES:
             rule = f"the line is longer than {MAX_LINE_BYTES} bytes; this is not an ARPA file, or it is damaged"
-            raise self.error(rule, last + len(self._lines))
-        self._unpacked += len(block)
+            raise self.error(rule, self.number + block.count(b"\n") + 1)
+        self.unpacked += len(block)
         self._check_block(block)
+        self._block, self._next = block.replace(b"\r\n", b"\n") if b"\r" in block else block, 0
 
     def _check_block(self, block: bytes) -> None:
-        if self.packing and self.size and self._unpacked > self._largest_text():
+        if self.packing and self.size and self.unpacked > self._largest_text():
             raise self.error(
                 f"the {self.packing} data unpack to more than {_CREDIBLE_RATIO} times their size, as no language model "
                 "does; if you trust the file, unpack it and read the .arpa"
             )
-        if any(byte in block for byte in (b"\0", b"\v", b"\f")) or block.count(b"\r") != block.count(b"\r\n"):
-            for number, line in enumerate(self._lines, self.number + 1):
+        returns = b"\r" in block and block.count(b"\r") - block.count(b"\r\n")
+        if returns or any(byte in block for byte in (b"\0", b"\v", b"\f")):
+            for number, line in enumerate(block.split(b"\n"), self.number + 1):
                 if re.search(rb"[\0\v\f]|\r(?!$)", line):
                     rule = "a NUL, vertical tab, form feed or bare carriage return stands in the line"
                     raise self.error(f"{rule}; is this an ARPA file, in UTF-8, with LF or CRLF line ends?", number)

@@ -8,11 +8,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.files import arpa_columns
 from hf_lecture_models.models.ngram.files.arpa_format import (
     BEGIN,
     END,
@@ -20,10 +20,10 @@ from hf_lecture_models.models.ngram.files.arpa_format import (
     PADDING,
     POCKETSPHINX_MAGIC,
     UNKNOWN,
-    ZERO,
     ArpaLines,
     quote,
 )
+from hf_lecture_models.tokenization.splitting import arrow
 
 MAX_ORDER = 64
 
@@ -207,22 +207,24 @@ def _read_ngrams(
     """Read the section of order n >= 2 and append it to the tables of the lower orders."""
     first = _open_section(lines, n)
     ids, probs, backoffs = [np.empty((n, 0), np.int32)], [], []
-    for block in _blocks(lines, n, order, count):
-        ids.append(_encode(lines, block, vocabulary))
+    for block in _blocks(lines, n, order, count, vocabulary):
+        ids.append(_encode(lines, block, vocabulary) if block.ids is None else block.ids)
         probs.append(block.probs)
         backoffs.append(block.backoffs)
     words = np.concatenate(ids, axis=1)  # (n, n-grams)
+    del ids
     keys = _keys(lines, first, words, tables)
-    places = np.argsort(keys, kind="stable")
-    keys = keys[places]
-    same = np.flatnonzero(keys[1:] == keys[:-1])
-    if len(same):
+    places = np.argsort(keys)
+    ascending = keys[places]
+    if (ascending[1:] == ascending[:-1]).any():
+        places = np.argsort(keys, kind="stable")  # takes several times as long
+        same = np.flatnonzero(ascending[1:] == ascending[:-1])
         place = same[places[same + 1].argmin()]
         again = first + int(places[place + 1])
         raise lines.error(f"the {n}-gram stands in line {first + int(places[place])} too; keep one of them", again)
     log10_probs = np.concatenate([*probs, _EMPTY])
     log10_probs[words[-1] == vocabulary[BEGIN.encode()]] = -np.inf
-    tables.keys.append(keys)
+    tables.keys.append(ascending)
     tables.log10_probs.append(log10_probs[places])
     if n < order:
         tables.log10_backoffs.append(np.concatenate([*backoffs, _EMPTY])[places])
@@ -255,6 +257,7 @@ class _Block:
     words: list[list[bytes]]  # the first words, the second words, ...
     probs: np.ndarray
     backoffs: np.ndarray
+    ids: np.ndarray | None = None  # (n, entries) int32, instead of the words where they were read with Arrow
 
 
 def _open_section(lines: ArpaLines, n: int) -> int:
@@ -264,14 +267,20 @@ def _open_section(lines: ArpaLines, n: int) -> int:
     return lines.number + 1
 
 
-def _blocks(lines: ArpaLines, n: int, order: int, count: int) -> Iterator[_Block]:
+def _blocks(
+    lines: ArpaLines, n: int, order: int, count: int, vocabulary: dict[bytes, int] | None = None
+) -> Iterator[_Block]:
     """Yield the entries of section n, up to the blank line or heading after it; there must be `count` of them."""
-    first = lines.number + 1
-    while (columns := lines.take_columns(n))[0]:
+    first, highest = lines.number + 1, n == order
+    while True:
+        block = _take_plain(lines, n, highest, vocabulary) if vocabulary else None
+        columns = lines.take_columns(n) if block is None else []
         if lines.number - first >= count:
             rule = f"\\data\\ counts {count} {n}-grams, but here is one more"
             raise lines.error(f"{rule}; correct the count, or remove the line", first + count)
-        yield _parse(lines, lines.number - len(columns[0]) + 1, columns, n == order)
+        if block is None and not columns[0]:
+            break
+        yield block or _parse(lines, lines.number - len(columns[0]) + 1, columns, highest)
     following, read = lines.peek(), lines.number - first + 1
     if following is None:
         raise lines.error(f"the file ends behind {read} of {count} {n}-grams; {_CUT_OFF}")
@@ -282,6 +291,19 @@ def _blocks(lines: ArpaLines, n: int, order: int, count: int) -> Iterator[_Block
     if read < count:
         rule = f"\\data\\ counts {count} {n}-grams, but the section ends behind {read}"
         raise lines.error(f"{rule}; correct the count, or restore the missing lines")
+
+
+def _take_plain(lines: ArpaLines, n: int, highest: bool, vocabulary: dict[bytes, int]) -> _Block | None:
+    """Take the next entries of a large file with Arrow; None: one of them is not plain, or has a fault."""
+    rest = lines.rest()
+    if lines.unpacked < arpa_columns.ARROW_BYTES or arrow() is None:
+        return None
+    entries = arpa_columns.read_entries(*rest, n, highest, vocabulary)
+    if entries is None:
+        return None
+    ids, probs, backoffs, size = entries
+    lines.skip(len(probs), size)
+    return _Block(lines.number - len(probs) + 1, [], probs, backoffs, ids)
 
 
 def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: bool) -> _Block:
@@ -305,21 +327,13 @@ def _parse(lines: ArpaLines, line: int, columns: list[list[bytes]], highest: boo
 def _numbers(lines: ArpaLines, line: int, texts: Sequence[bytes], what: str) -> np.ndarray:
     """Return the numbers, (texts,) float32, correctly rounded; -99 and less become -inf."""
     try:
-        exact = np.array(list(map(float, texts)))
+        exact = np.fromiter(map(float, texts), np.float64, len(texts))
         if b"_" in b"".join(texts):  # Python's own extension of numbers
             raise ValueError
     except ValueError:
         place = next(i for i, text in enumerate(texts) if not _is_number(text))
         raise lines.error(f"the {what} {quote(texts[place])} is not a number; correct it", line + place) from None
-    # A decimal next to the middle of two float32 may become that middle in float64: then its side of it decides.
-    for place in np.flatnonzero(exact.view(np.int64) & 0x1FFFFFFF == 0x10000000).tolist():
-        decimal, middle = Decimal(texts[place].decode()), Decimal(exact[place])
-        if decimal != middle:
-            exact[place] = np.nextafter(exact[place], np.inf if decimal > middle else -np.inf)
-    with np.errstate(over="ignore"):
-        values = exact.astype(np.float32)
-    values[values <= ZERO] = -np.inf
-    return values
+    return arpa_columns.to_float32(exact, texts.__getitem__)
 
 
 def _is_number(text: bytes) -> bool:

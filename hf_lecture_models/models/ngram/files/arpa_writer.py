@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,8 +15,11 @@ from hf_lecture_models.io.files import staged_file
 from hf_lecture_models.io.packing import packed
 from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN, ZERO, check_spellings
+from hf_lecture_models.tokenization.splitting import arrow
 
 ROWS_PER_WRITE = 1 << 15
+# To write fewer n-grams without Arrow takes no longer than to import it.
+ARROW_ROWS = 1 << 17
 
 
 def write_arpa(
@@ -102,18 +106,62 @@ def _has_weight(tables: NGramTables, word: int) -> bool:
 def _write(tables: NGramTables, names: list[bytes], unigrams: np.ndarray, file: BinaryIO) -> None:
     counts = [len(unigrams), *tables.sizes[1:]]
     file.write(b"\\data\\\n" + b"".join(b"ngram %d=%d\n" % (n, count) for n, count in enumerate(counts, 1)))
-    spellings = np.array(names, object)
+    is_large = sum(tables.sizes) >= ARROW_ROWS and arrow() is not None
+    spellings = _strings(names) if is_large else np.array(names, object)
     for n in range(1, tables.order + 1):
         file.write(b"\n\\%d-grams:\n" % n)
         rows = unigrams if n == 1 else np.arange(tables.sizes[n - 1])
-        probs = _digits(tables.log10_probs[n - 1])
-        backoffs = _digits(tables.log10_backoffs[n - 1]) if n < tables.order else None
+        numbers = [tables.log10_probs[n - 1], *tables.log10_backoffs[n - 1 : n]][: 2 if n < tables.order else 1]
+        numbers = numbers if is_large else list(map(_digits, numbers))
         for start in range(0, len(rows), ROWS_PER_WRITE):
             some = rows[start : start + ROWS_PER_WRITE]
-            texts = map(b" ".join, zip(*(spellings[ids] for ids in words_of(tables, n, some)), strict=True))
-            columns = [probs[some], texts] if backoffs is None else [probs[some], texts, backoffs[some]]
-            file.write(b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n")
+            columns = [column[some] for column in numbers]
+            file.write((_lines_with_arrow if is_large else _lines)(spellings, words_of(tables, n, some), columns))
     file.write(b"\n\\end\\\n")
+
+
+def _lines(spellings: np.ndarray, words: list[np.ndarray], numbers: list[np.ndarray]) -> bytes:
+    """Return lines of n-grams: n arrays of ids; the decimals of p, and of the weights if there are any."""
+    texts = map(b" ".join, zip(*(spellings[ids] for ids in words), strict=True))
+    columns = [numbers[0], texts, *numbers[1:]]
+    return b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n"
+
+
+def _lines_with_arrow(spellings: Any, words: list[np.ndarray], numbers: list[np.ndarray]) -> memoryview:
+    """Return the same lines, in a third of the time, from `_strings` and from the numbers themselves."""
+    probs, *backoffs = map(_decimals, numbers)
+    first, *others = (spellings.take(_array("int64", ids)) for ids in words)
+    tab, blank, end, empty = (_strings([text])[0] for text in (b"\t", b" ", b"\n", b""))
+    pieces = [
+        probs,
+        tab,
+        first,
+        *chain(*((blank, text) for text in others)),
+        *chain(*((tab, text) for text in backoffs)),
+    ]
+    lines = arrow().compute.binary_join_element_wise(*pieces, end, empty)
+    _, ends, joined = lines.buffers()
+    return memoryview(joined)[: np.frombuffer(ends, np.int64)[len(lines)]]
+
+
+def _strings(texts: list[bytes]) -> Any:
+    """Return UTF-8 texts as an Arrow array; `pyarrow.array` would import pandas."""
+    ends = np.cumsum([0, *map(len, texts)])
+    buffers = [None, arrow().py_buffer(ends), arrow().py_buffer(b"".join(texts))]
+    return arrow().Array.from_buffers(arrow().large_string(), len(texts), buffers)
+
+
+def _array(kind: str, values: np.ndarray) -> Any:
+    values = np.ascontiguousarray(values, kind)
+    return arrow().Array.from_buffers(getattr(arrow(), kind)(), len(values), [None, arrow().py_buffer(values)])
+
+
+def _decimals(values: np.ndarray) -> Any:
+    """Return what `_digits` returns as an Arrow array."""
+    finite = np.where(values == -np.inf, np.float32(ZERO), values)
+    if (np.abs(finite) < 1e6).all():
+        return _array("float32", finite).cast(arrow().large_string())
+    return _strings(_digits(values).tolist())  # Arrow's large numbers have exponents
 
 
 def words_of(tables: NGramTables, n: int, rows: np.ndarray) -> list[np.ndarray]:

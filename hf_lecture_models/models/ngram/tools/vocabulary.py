@@ -84,7 +84,7 @@ def cut(self: NGramForCausalLM, tokenizer: Any, words: Iterable[str]) -> tuple[N
     kept = [word for word in ordinary if word in wanted]
     if not kept:
         raise ValueError(
-            f"none of the {len(wanted)} words of `words` is a word of the model, such as {_some(ordinary)}; "
+            f"none of the {len(wanted)} words of the vocabulary is a word of the model, such as {_some(ordinary)}; "
             "are they spelled alike, capitals too?"
         )
     smaller = tokenizer.with_words(kept)
@@ -123,6 +123,7 @@ def extend(
     for id_, like in zip(new_ids, words.values(), strict=True):
         if isinstance(like, str):
             members[number[like]].append(id_)
+    _check_likenesses(words, self.tables().log10_probs[0], number)
     tables = _expanded(self.tables(), members, len(larger))
     if None in words.values():
         least = _least(self.tables(), [number[word] for word in _ordinary(tokenizer, names)])
@@ -156,9 +157,30 @@ def _check_new_words(words: NewWords, names: list[str], tokenizer: WordTokenizer
             raise ValueError(f"the word {shorten(word)} is empty or holds white space")
         if isinstance(value, str):
             if value not in known or value in ends:
-                raise ValueError(f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model")
+                raise ValueError(
+                    f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model"
+                    + (", and a probability is above 0 and below 1" if _is_number(value) else "")
+                )
         elif value is not None and not 0 < value < 1:
             raise ValueError(f"the probability of {shorten(word)} is {value}; it must be above 0 and below 1")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_likenesses(words: NewWords, log10_probs: np.ndarray, number: Mapping[str, int]) -> None:
+    """Raise a ValueError if a new word would share a probability of 0."""
+    for word, like in words.items():
+        if isinstance(like, str) and log10_probs[number[like]] == -math.inf:
+            raise ValueError(
+                f"{shorten(word)} cannot be like {shorten(like)}, to which the model gives the probability 0; give "
+                f"{shorten(word)} a probability, or a likeness that has one"
+            )
 
 
 def _ordinary(tokenizer: WordTokenizer, names: list[str]) -> list[str]:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from hf_lecture_models.tokenization.corpus import read_texts
 from hf_lecture_models.tokenization.splitting import shorten, split_words
+
+_FILE_NAME = re.compile(r"\.{0,2}/.*|[^,:]+\.(txt|tsv|csv|dict|dic|lst|list|vocab|words)(\.(gz|bz2|xz|zst))?", re.I)
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
@@ -16,7 +19,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
     Raises:
         ValueError, OSError: the file has no words, is not UTF-8 or cannot be read.
     """
-    if not Path(path).exists():
+    if Path(path).is_dir() or not Path(path).exists():
         raise FileNotFoundError(f"there is no file {path}; name one with a word in each line")
     rows = map(split_words, read_texts(path))
     words = list(dict.fromkeys(row[0] for row in rows if row))
@@ -28,6 +31,8 @@ def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
 def read_new_words(source: str) -> dict[str, float | str | None]:
     """Return the words for `extend`: from a file of lines `WORD`, `WORD PROBABILITY` or `WORD WORD2`; or named here.
 
+    A single word with the name of a file, such as names.txt, is refused where there is no such file.
+
     >>> read_new_words("quokka:0.001,Sunday:Monday,vosk")
     {'quokka': 0.001, 'Sunday': 'Monday', 'vosk': None}
 
@@ -36,9 +41,15 @@ def read_new_words(source: str) -> dict[str, float | str | None]:
 
     Raises:
         ValueError: an entry has other parts, or a word two entries.
-        OSError: the file cannot be read.
+        OSError: the file is missing, or cannot be read.
     """
-    if Path(source).is_file():
+    is_file = os.path.isfile(source)  # False for a list that is too long for a name
+    if _FILE_NAME.fullmatch(source) and not is_file:
+        raise FileNotFoundError(
+            f"there is no file {source}; name one with a new word in each line, or the words themselves. A word of "
+            "this name goes in a file"
+        )
+    if is_file:
         entries = [(f"{source}, line {n}", split_words(text)) for n, text in enumerate(read_texts(source), 1)]
     else:
         entries = [(repr(entry), entry.rsplit(":", 1)) for entry in source.split(",") if entry]
