@@ -157,9 +157,7 @@ def save_arpa(
     with the words of each class.
 
     Args:
-        path: the file.
-        tokenizer: that of the model.
-        classes: see above.
+        path, tokenizer, classes: see above.
         decoder: "flashlight", "kaldi", "pocketsphinx" or "pyctcdecode": what this one does not read is refused, and
             the file has what it needs (`files/decoder_forms.py`).
         unknown_word: how the unknown word is spelled; by default ``<unk>``, and for pocketsphinx ``<UNK>``.

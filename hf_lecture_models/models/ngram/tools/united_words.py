@@ -130,19 +130,13 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
         for rows in parts(len(old)):
             prefixes, words = np.divmod(old[rows], tables.vocab_size)
             new[rows] = places[prefixes] * size + ids[words]
-        if not (new[1:] < new[:-1]).any():  # most cuts of words: nothing moves, and the columns are shared
-            keys.append(new)
-            probs.append(tables.log10_probs[n - 1])
-            backoffs += tables.log10_backoffs[n - 1 : n]
-            places = np.arange(len(new))
-            continue
-        order = np.argsort(new)
+        # As after most cuts of words, where nothing moves and the columns are shared.
+        order: Any = slice(None) if not (new[1:] < new[:-1]).any() else np.argsort(new)
         keys.append(new[order])
         probs.append(tables.log10_probs[n - 1][order])
-        if n < tables.order:
-            backoffs.append(tables.log10_backoffs[n - 1][order])
-            places = np.empty_like(order)
-            places[order] = np.arange(len(order))
+        backoffs += [values[order] for values in tables.log10_backoffs[n - 1 : n]]
+        places = np.empty(len(new), np.int64)
+        places[order] = np.arange(len(new))
     return replace(tables, vocab_size=size, keys=keys, log10_probs=probs, log10_backoffs=backoffs)
 
 
