@@ -15,7 +15,7 @@ Adding with a probability. A new word has a 1-gram, for which all other words gi
 Longer n-grams keep their probabilities, and the back-off weights are set so that every context sums to one.
 
 Adding a word like another. The k words like v and v itself are a class of equally probable words (Brown et al. 1992,
-equation 3, with n-grams of words around it): every n-gram is there with each of them in each place of v,
+section 3, with n-grams of words around it): every n-gram is there with each of them in each place of v,
 
     p'(u | h) = p(u | h with v in their places) / (k + 1 if u is one of them, else 1)
 

@@ -8,6 +8,7 @@ import pytest
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
 from hf_lecture_models.models.ngram.tools.word_lists import read_new_words, read_vocabulary
+from tests.memory import memory_taken
 from tests.models.ngram.arpa_ngram import SMALL
 from tests.models.ngram.kenlm_ngram import grams_of, probing_file
 from tests.models.ngram.tools.slow_model import all_contexts, slow_model
@@ -262,3 +263,20 @@ def test_vocabularies_and_new_words_from_files(tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             read_new_words(source)
+
+
+def test_memory_is_at_most_four_times_the_model():
+    """With the result, which is as large as the model."""
+    rng, words = np.random.default_rng(0), [f"w{i}" for i in range(500)]
+    texts = [" ".join(rng.choice(words, 40)) for _ in range(1500)]
+    model, tokenizer = fitted(3, texts=texts)
+    size = sum(buffer.nbytes for buffer in model.buffers())
+    for call in (
+        lambda: model.cut(tokenizer, words[:-1]),
+        lambda: model.extend(tokenizer, {"x": 1e-5}),
+        lambda: model.extend(tokenizer, {"x": "w1"}),
+    ):
+        with memory_taken() as memory:
+            changed, _ = call()
+        assert abs(sum(buffer.nbytes for buffer in changed.buffers()) / size - 1) < 0.05
+        assert memory.python < 4 * size
