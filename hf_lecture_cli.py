@@ -143,6 +143,9 @@ def _problem_of(file: str, verb: str | None) -> str | None:
 
 
 def _refuse_unreadable_file(context: typer.Context, file: Path | None) -> Path | None:
+    if file is not None and str(file) != "-" and not file.exists() and not context.resilient_parsing:
+        print(f"hf-lecture {context.info_name}: there is no file {file}", file=sys.stderr)
+        raise typer.Exit(1)
     _refuse_unreadable_files(context, [str(file)] if file else [])
     return file
 
@@ -237,6 +240,80 @@ HistoryModel = Annotated[
         "--history",
         help="An n-gram model for the probabilities of contexts, as Kneser-Ney needs it; by default MODEL itself.",
         metavar="MODEL",
+    ),
+]
+ConvertedSource = Annotated[
+    str,
+    Argument(
+        help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
+        "binary files; or a model's folder or Hub name.",
+        metavar="SOURCE",
+    ),
+]
+ConvertedTarget = Annotated[
+    Path,
+    Argument(
+        help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm; .bin, .klm of KenLM; .fst.txt) or "
+        "word vectors (.bin, .vec, .txt); else NAME.onnx.",
+        metavar="TARGET",
+    ),
+]
+KenlmTypeOption = Annotated[
+    KenlmType | None,
+    Option(
+        "--kenlm-type",
+        "--kenlm_type",
+        help="Of KenLM's file: probing (hash tables, faster, the default) or trie (smaller).",
+        show_default=False,
+    ),
+]
+ProbingMultiplier = Annotated[
+    float | None,
+    Option(
+        "--probing-multiplier",
+        "--probing_multiplier",
+        help="How many times as large as what they hold hash tables are: above 1, by default 1.5.",
+        show_default=False,
+    ),
+]
+QuantisedProbs = Annotated[
+    int | None,
+    Option(
+        "--quantise-probs",
+        "--quantise_probs",
+        help="Bits of each probability of a trie, 2 to 25; by default not quantised.",
+        show_default=False,
+    ),
+]
+QuantisedBackoffs = Annotated[
+    int | None,
+    Option(
+        "--quantise-backoffs",
+        "--quantise_backoffs",
+        help="Bits of each back-off weight, 2 to 25; by default as many as of a probability.",
+        show_default=False,
+    ),
+]
+ArrayCompress = Annotated[
+    int | None,
+    Option(
+        "--array-compress",
+        "--array_compress",
+        help="The most bits of a trie's pointers that an array holds, 0 to 255; by default there is no array.",
+        show_default=False,
+    ),
+]
+DecoderOption = Annotated[
+    Decoder | None,
+    Option("--for", help="The speech recogniser that reads the ARPA file: it gets what this one needs."),
+]
+UnknownWord = Annotated[
+    str | None,
+    Option(
+        "--unknown-word",
+        "--unknown_word",
+        help="How the ARPA file spells the unknown word; by default <unk>, and for pocketsphinx <UNK>.",
+        metavar="WORD",
     ),
 ]
 NewNGrams = Annotated[
@@ -1163,80 +1240,15 @@ def exercise(
 
 @app.command(short_help="ARPA, KenLM's and word2vec files to models, and back; others to ONNX.")
 def convert(
-    source: Annotated[
-        str,
-        Argument(
-            help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
-            "binary files; or a model's folder or Hub name.",
-            metavar="SOURCE",
-        ),
-    ],
-    target: Annotated[
-        Path,
-        Argument(
-            help="A new folder, for a file; a new file, for an n-gram (.arpa, .lm; .bin, .klm of KenLM; .fst.txt) or "
-            "word vectors (.bin, .vec, .txt); else NAME.onnx.",
-            metavar="TARGET",
-        ),
-    ],
-    kenlm_type: Annotated[
-        KenlmType | None,
-        Option(
-            "--kenlm-type",
-            "--kenlm_type",
-            help="Of KenLM's file: probing (hash tables, faster, the default) or trie (smaller).",
-            show_default=False,
-        ),
-    ] = None,
-    probing_multiplier: Annotated[
-        float | None,
-        Option(
-            "--probing-multiplier",
-            "--probing_multiplier",
-            help="How many times as large as what they hold hash tables are: above 1, by default 1.5.",
-            show_default=False,
-        ),
-    ] = None,
-    quantise_probs: Annotated[
-        int | None,
-        Option(
-            "--quantise-probs",
-            "--quantise_probs",
-            help="Bits of each probability of a trie, 2 to 25; by default not quantised.",
-            show_default=False,
-        ),
-    ] = None,
-    quantise_backoffs: Annotated[
-        int | None,
-        Option(
-            "--quantise-backoffs",
-            "--quantise_backoffs",
-            help="Bits of each back-off weight, 2 to 25; by default as many as of a probability.",
-            show_default=False,
-        ),
-    ] = None,
-    array_compress: Annotated[
-        int | None,
-        Option(
-            "--array-compress",
-            "--array_compress",
-            help="The most bits of a trie's pointers that an array holds, 0 to 255; by default there is no array.",
-            show_default=False,
-        ),
-    ] = None,
-    decoder: Annotated[
-        Decoder | None,
-        Option("--for", help="The speech recogniser that reads the ARPA file: it gets what this one needs."),
-    ] = None,
-    unknown_word: Annotated[
-        str | None,
-        Option(
-            "--unknown-word",
-            "--unknown_word",
-            help="How the ARPA file spells the unknown word; by default <unk>, and for pocketsphinx <UNK>.",
-            metavar="WORD",
-        ),
-    ] = None,
+    source: ConvertedSource,
+    target: ConvertedTarget,
+    kenlm_type: KenlmTypeOption = None,
+    probing_multiplier: ProbingMultiplier = None,
+    quantise_probs: QuantisedProbs = None,
+    quantise_backoffs: QuantisedBackoffs = None,
+    array_compress: ArrayCompress = None,
+    decoder: DecoderOption = None,
+    unknown_word: UnknownWord = None,
 ) -> None:
     """Convert ARPA, KenLM's and word2vec files into folders; n-grams and word vectors to such files, others to ONNX."""
     _run("convert", "cli.convert", locals())

@@ -29,7 +29,7 @@ LIMITS = {
     "lecture_ngram": (16, 1_980),
     "lecture_padded_mlp": (16, 1_750),
     "lecture_recurrent": (22, 2_780),
-    "lecture_recurrent_seq2seq": (34, 3_980),
+    "lecture_recurrent_seq2seq": (34, 3_990),
     "lecture_self_attention": (30, 3_080),
     "lecture_transformer": (47, 4_880),
     "lecture_vit": (23, 2_480),

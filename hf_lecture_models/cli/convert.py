@@ -46,8 +46,7 @@ def run(
     `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.
 
     Raises:
-        FileExistsError: the target is there already.
-        FileNotFoundError: the source is missing.
+        FileExistsError, FileNotFoundError: the target is there already; the source is missing.
         ImportError: the packages that write ONNX files are not installed.
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model; an option does not belong to the target, or has no such value.
@@ -60,6 +59,25 @@ def run(
     if target.name.lower().endswith(FST_SUFFIX):
         _convert_to_fst(source, target)
         return
+    is_ngrams = _is_of_ngrams(source, target)
+    if options and not is_ngrams:
+        raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
+    _refuse_existing(target)
+    if not (is_arpa_name(target) or is_kenlm_name(target) or is_word2vec_name(target)):
+        _refuse_file_name(target)
+    be_quiet()
+    if is_ngrams:
+        _convert_ngrams(source, target, options)
+    else:
+        _convert_word2vec(source, target)
+
+
+def _is_of_ngrams(source: str, target: Path) -> bool:
+    """Return True for n-grams, False for word vectors.
+
+    Raises:
+        ValueError: the source and the target are not of kinds that go together.
+    """
     from_ngrams = is_ngram_file(source) or (is_arpa_name(source) and not Path(source).exists())
     to_ngrams = is_arpa_name(target) or (is_kenlm_name(target) and (from_ngrams or not _is_word2vec(source, target)))
     from_vectors, to_vectors = not from_ngrams and is_word2vec_name(source), is_word2vec_name(target) and not to_ngrams
@@ -73,16 +91,7 @@ def run(
             "files (.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both "
             "files of n-grams; or the second a file .onnx or .fst.txt"
         )
-    if options and to_vectors:
-        raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
-    _refuse_existing(target)
-    if not (to_ngrams or to_vectors):
-        _refuse_file_name(target)
-    be_quiet()
-    if from_ngrams or to_ngrams:
-        _convert_ngrams(source, target, options)
-    else:
-        _convert_word2vec(source, target)
+    return from_ngrams or to_ngrams
 
 
 def _refuse_other_options(target: Path, options: dict[str, Any]) -> None:

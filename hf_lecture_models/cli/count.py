@@ -13,6 +13,7 @@ from pathlib import Path
 from hf_lecture_models.cli.io import print_json, stdin_lines
 from hf_lecture_models.io.files import check_writable
 from hf_lecture_models.io.packing import file_suffix
+from hf_lecture_models.loading import is_ngram_file
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.count_files.counting_texts import count_texts
@@ -82,6 +83,9 @@ def _check(output: Path | None, model: Path | None, smoothing: str) -> None:
 
 def _count(files: list[str], order: int | None, are_counts: bool) -> NGramWordCounts:
     """Return the counts of all files together."""
+    for file in files:
+        if (Path(file).is_file() and is_ngram_file(file)) or Path(file, "config.json").is_file():
+            raise ValueError(f"{file} is a model; name texts, or files of counts")
     count_files = [file for file in files if are_counts or _has_counts(file)]
     texts = [file for file in files if file not in count_files]
     found = read_counts(count_files, order) if count_files else None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hf_lecture_models.cli.ngram_tools import load_ngrams, save_and_report
 from hf_lecture_models.models.ngram.saving_ngram import check_target
-from hf_lecture_models.models.ngram.tools.vocabulary import read_vocabulary
+from hf_lecture_models.models.ngram.tools.word_lists import read_vocabulary
 
 
 def run(name: str, vocabulary: Path, output: Path, json: bool) -> None:

@@ -32,6 +32,8 @@ def run(names: list[str], output: Path, weights: str | None, held_out: Path | No
         FileExistsError: the target is there already.
         OSError: a file cannot be read or written.
     """
+    if len(names) < 2:
+        raise ValueError(f"{names[0]} alone cannot be mixed; name two models or more, and OUT last (now {output})")
     given = _given_weights(weights, len(names))
     _check_files(output, held_out, static)
     models, tokenizers = zip(*map(load_ngrams, names), strict=True)

@@ -19,7 +19,7 @@ def load_ngrams(name: str) -> tuple[NGramForCausalLM, Any]:
 
     Raises:
         ValueError: it is another model, or damaged.
-        OSError: there is none.
+        OSError: it is not there, or cannot be read.
     """
     local_only = check_location(name)
     if not is_ngram_file(name):

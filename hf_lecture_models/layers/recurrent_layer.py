@@ -26,6 +26,8 @@ warnings.filterwarnings("ignore", "LSTM with projections is not supported with o
 KERNELS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 """torch's fused kernels for each `cell_type` of a configuration."""
 
+_HAS_BF16_LSTM = "AVX512" in torch.backends.cpu.get_cpu_capability()
+
 # torch's kernels for one step.
 _CELL_KERNELS: dict[type, Callable[..., Any]] = {
     nn.RNN: torch.rnn_tanh_cell,
@@ -99,10 +101,21 @@ class BidirectionalLayer(nn.Module):
 
 def _run(kernel: nn.RNNBase, inputs: Tensor | PackedSequence, state: State | None) -> tuple[Tensor, State]:
     """Call the kernel, whose states are (1, batch, size), and a tuple only for an LSTM."""
+    if _lacks_kernel(kernel, inputs):
+        with torch.autocast("cpu", enabled=False):
+            outputs, after = _run(kernel, inputs.float(), state and tuple(tensor.float() for tensor in state))
+        return outputs.to(torch.bfloat16), tuple(tensor.bfloat16() for tensor in after)
     initial = None if state is None else tuple(tensor.unsqueeze(0) for tensor in state)
     outputs, final = kernel(inputs, initial[0] if initial is not None and len(initial) == 1 else initial)
     final = final if isinstance(final, tuple) else (final,)
     return outputs, tuple(tensor.squeeze(0) for tensor in final)
+
+
+def _lacks_kernel(kernel: nn.RNNBase, inputs: Tensor | PackedSequence) -> bool:
+    """Return whether autocast would ask oneDNN for an LSTM in bf16, which it has only on processors with AVX-512."""
+    if _HAS_BF16_LSTM or not isinstance(kernel, nn.LSTM) or kernel.proj_size or inputs.data.device.type != "cpu":
+        return False
+    return torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
 
 
 def _run_step(kernel: nn.RNNBase, hidden: Tensor, state: State | None) -> tuple[Tensor, State]:

@@ -246,10 +246,18 @@ class WordTokenizer(LectureTokenizer):
             raise ValueError("the tokenizer has no <unk> alone for unknown words, or was changed after its training")
         tokens = self.convert_ids_to_tokens(list(ids))
         special = {token.content for token in self.added_tokens_decoder.values()}
-        restricted = self.from_words([token for token in tokens if token not in special], **self._own_options({}))
+        restricted = self.with_words([token for token in tokens if token not in special])
         if restricted.convert_ids_to_tokens(list(range(len(restricted)))) != tokens:
             raise ValueError("the tokenizer has further special tokens, or numbers them as no WordTokenizer does")
         return restricted
+
+    def with_words(self, words: Iterable[str]) -> WordTokenizer:
+        """Return a tokenizer of other words, in their order, with the same options and special tokens.
+
+        >>> WordTokenizer.from_words(["the", "cat"], lower_case=True).with_words(["dog"]).tokenize("The DOG")
+        ['<unk>', 'dog']
+        """
+        return self.from_words(words, **self._own_options({}))
 
     def index_words(self, texts: list[str]) -> WordIndex:
         """Split `texts` into words."""

@@ -85,7 +85,8 @@ def test_held_out_texts_set_the_weights(run, files):
     assert "lm.arpa: " in out
 
 
-def test_what_is_refused(run, files):
+def test_what_is_refused(run, files, folder):
+    (files / "lm").write_text("\\data\\\nngram 1=1\n")
     (files / "there.counts").write_text("before")
     (files / "bad.counts").write_text("a b\n")
     (files / "short.counts").write_text("a\t1\n")
@@ -100,6 +101,8 @@ def test_what_is_refused(run, files):
         ((files / "all.txt", "--model", files / "new", "--smoothing", "x"), 1, "--smoothing is 'x'; it must be one of"),
         ((files / "missing.txt", "-o", new), 1, "there is no file"),
         ((files, "-o", new), 1, "has no 1gms/vocab.gz"),
+        ((files / "lm", "-o", new), 1, "lm is a model; name texts, or files of counts"),
+        ((files / "all.txt", folder, "-o", new), 1, "is a model; name texts, or files of counts"),
         ((files / "bad.counts", "-o", new), 1, "bad.counts, line 1: the count is 'b'"),
         ((files / "short.counts", "--order", 2, "-o", new), 1, "--order is 2, but the longest .* have 1 words"),
         ((files / "short.counts", "--model", files / "new"), 1, "no n-gram has </s>"),

@@ -143,6 +143,7 @@ def test_what_is_refused_before_any_work(run, folder, other, held_out, tmp_path,
 
 
 def test_what_is_refused_of_the_models(run, folder, network, tmp_path):
-    assert "1 models cannot be interpolated" in run("mix", folder, tmp_path / "new", "--weights", "1")[2]
+    message = f"{folder} alone cannot be mixed; name two models or more, and OUT last (now {tmp_path / 'new'})"
+    assert message in run("mix", folder, tmp_path / "new", "--weights", "0.5,0.5")[2]
     assert "name an n-gram model" in run("mix", folder, network, tmp_path / "new", "--weights", "0.5,0.5")[2]
     assert not (tmp_path / "new").exists()

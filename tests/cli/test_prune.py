@@ -36,6 +36,8 @@ def test_counts_and_another_model(run, folder, tmp_path):
     assert (status, err) == (0, "")
     assert json.loads(out)["threshold"] is None
     assert counts_of(tmp_path / "a")[1:] == [2, 1]  # <s> the, the cat; <s> the cat
+    missing = ("--at-most", "0,1", "--counts", tmp_path / "missing.txt")
+    assert run("prune", folder, tmp_path / "b", *missing)[2].endswith("there is no file " + str(missing[-1]) + "\n")
     weighted = ["--criterion", "weighted_difference", "--threshold", "0.5"]
     status, _, _ = run("prune", folder, tmp_path / "b", *counts, *weighted)
     assert (status, counts_of(tmp_path / "b")[1] < counts_of(folder)[1]) == (0, True)

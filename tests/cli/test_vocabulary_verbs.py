@@ -58,6 +58,10 @@ def test_extend(run, folder, words, tmp_path):
         (["extend", "{folder}", "the:0.1", "x"], "the word 'the' is in the model already"),
         (["extend", "{folder}", "zebra:0.9,quokka:0.2", "x"], "take a probability of 1.1"),
         (["extend", "{folder}", ",", "x"], "has no words"),
+        (["extend", "{folder}", "names.txt", "x"], "there is no file names.txt"),
+        (["extend", "{folder}", "./names", "x"], "there is no file ./names"),
+        (["extend", "{folder}", "zebra:2", "x"], "no word of the model, and a probability is above 0 and below 1"),
+        (["cut", "{folder}", ".", "x"], "there is no file .; name one with a word in each line"),
     ],
 )
 def test_what_is_refused(run, folder, network, words, tmp_path, monkeypatch, arguments, message):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from dataclasses import replace
@@ -166,8 +167,8 @@ def save_arpa(
     Raises:
         OSError: a file cannot be written; an older file of this name is untouched.
         ValueError: the tokenizer is not the model's, or one of its tokens is empty or holds white space; the smoothing
-            is stupid back-off; `classes` is missing for a model of classes, or given for another; or the decoder
-            cannot read the model.
+            is stupid back-off; `classes` is missing for a model of classes, or given for another; the decoder
+            cannot read the model; or `unknown_word` is given, and the model gives none a probability.
     """
     of_words = self.word_classes()
     if of_words is not None and decoder is not None:
@@ -180,6 +181,9 @@ def save_arpa(
     if of_words is not None and classes is not None:
         words = _written_classes(self.config, of_words, words, classes)
     spelling = spelling_of_unknown(decoder, unknown_word)
+    if unknown_word is not None and not (UNKNOWN in words and tables.log10_probs[0][words.index(UNKNOWN)] > -math.inf):
+        rule = "the model gives unknown words no probability, so that the file has no such word"
+        raise ValueError(f"`unknown_word` is {unknown_word!r}, but {rule}; leave it out")
     if decoder is not None:
         tables = for_decoder(decoder, tables, words, path)
     write_arpa(tables, words, path, unknown=False, unknown_word=spelling)

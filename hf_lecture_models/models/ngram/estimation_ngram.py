@@ -82,7 +82,7 @@ def check_smoothing(config: NGramConfig, held_out: Any) -> None:
 
 
 def held_out_stream(held_out: tuple[np.ndarray, np.ndarray], config: NGramConfig) -> Stream:
-    """Return the ids and lengths of held-out texts as a stream; a ValueError if there is no text."""
+    """Return the ids and lengths of held-out texts as a stream; a ValueError if they are empty."""
     if not len(held_out[1]):
         raise ValueError("held_out is empty: there is no text to set the weights of Jelinek-Mercer by")
     return make_stream(*held_out, config)

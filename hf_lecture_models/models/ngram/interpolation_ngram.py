@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.layers.ngram_tables import NGramTables, WordClasses
@@ -29,6 +28,7 @@ from hf_lecture_models.models.ngram.estimation_ngram import config_for, read_cor
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM, new_trie
 from hf_lecture_models.models.ngram.tables_ngram import classes_of, load_tables, tables_of, tries_of
 from hf_lecture_models.models.ngram.tools.mixture_weights import checked_weights, fit_weights
+from hf_lecture_models.models.ngram.tools.model_checks import own_tokenizer_of, reason_against
 from hf_lecture_models.models.ngram.tools.static_mixture import mix_tables
 from hf_lecture_models.models.ngram.tools.united_words import new_ids, over_words, united_tokenizer
 
@@ -226,44 +226,28 @@ def _tokenizers(models: Sequence[Any], tokenizer: Any) -> tuple[Any, list[Any]]:
 
 def _own_tokenizer(number: int, model: NGramForCausalLM, tokenizer: Any) -> Any:
     """Return the tokenizer that a model was estimated, read or saved with, or else `tokenizer`."""
-    if model.own_tokenizer is not None:
-        return model.own_tokenizer
-    try:
-        return AutoTokenizer.from_pretrained(model.name_or_path, local_files_only=True)
-    except (OSError, ValueError) as error:  # it has none
-        if tokenizer is None:
-            rule = f"model {number} has no tokenizer of its own"
-            raise ValueError(f"{rule}; give `tokenizer`, one for all or a list with one for each model") from error
-        warnings.warn(
-            f"model {number} has no tokenizer of its own, so its words are taken to have the numbers of the one given; "
-            "if they have others, give a list with a tokenizer for each model",
-            stacklevel=6,
-        )
-        return tokenizer
-
-
-_NOT_STATIC = "a static mixture is one table of n-grams and their probabilities, but model {} {}; {}mix at each word"
+    if (own := own_tokenizer_of(model)) is not None:
+        return own
+    if tokenizer is None:
+        rule = f"model {number} has no tokenizer of its own"
+        raise ValueError(f"{rule}; give `tokenizer`, one for all or a list with one for each model")
+    warnings.warn(
+        f"model {number} has no tokenizer of its own, so its words are taken to have the numbers of the one given; "
+        "if they have others, give a list with a tokenizer for each model",
+        stacklevel=6,
+    )
+    return tokenizer
 
 
 def _check(models: Sequence[Any], static: bool) -> None:
     if len(models) < 2:
-        raise ValueError(f"{len(models)} models cannot be interpolated; give two or more")
+        raise ValueError(f"{len(models)} model{'s' * (len(models) != 1)} given, and a mixture is of two or more")
     for number, model in enumerate(models, 1):
         if not model.config.is_distribution:
-            raise ValueError("a model of stupid back-off gives scores, not probabilities; fit with another smoothing")
-        for config in model.config.component_configs or [model.config]:
-            if static:
-                _check_static(number, config)
-
-
-def _check_static(number: int, config: NGramConfig) -> None:
-    """Raise a ValueError if one table of n-grams of words cannot hold a model with others."""
-    reason = None
-    if config.num_classes is not None:
-        reason = "has n-grams of classes, of which each stands for many n-grams of words", ""
-    elif config.hashed:
-        reason = "has hashes of its n-grams, and not their words", "take the ARPA file, or KenLM's trie of it, or "
-    elif config.quantisation_bits is not None:
-        reason = "has quantised tables, whose distributions do not sum to one", "take it as it was before, or "
-    if reason is not None:
-        raise ValueError(_NOT_STATIC.format(number, *reason))
+            raise ValueError(f"model {number} {'; '.join(reason_against(model.config, classes=True) or ())}")
+        for config in model.config.component_configs or [model.config] if static else []:
+            if (found := reason_against(config)) is not None:
+                raise ValueError(
+                    "a static mixture is one table of n-grams and their probabilities, but model "
+                    f"{number} {'; '.join(found)}, or mix at each word"
+                )

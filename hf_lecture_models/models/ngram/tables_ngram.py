@@ -72,8 +72,10 @@ def tables(self: NGramForCausalLM) -> NGramTables:
         ValueError: the model is an interpolation of several.
     """
     if isinstance(self.trie, NGramMixture):
-        rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
-        raise ValueError(f"{rule}; take those that it was made of, one by one")
+        raise ValueError(
+            f"the model interpolates {len(self.trie.tries)} models, each with tables of its own; take those that it "
+            "was made of, or mix them into one (static=True; hf-lecture mix --static)"
+        )
     return tables_of(self.trie)
 
 

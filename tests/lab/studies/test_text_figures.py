@@ -79,6 +79,7 @@ def test_threads_load_the_model_once_and_find_the_same(model, monkeypatch):
         np.testing.assert_array_equal(values, text_perplexities(*pair, column))
 
 
+@pytest.mark.slow
 def test_another_process_loads_the_model_itself(model):
     path, *pair = model
     figures = TextFigures(path)

@@ -81,9 +81,9 @@ def test_what_cannot_be_interpolated():
     words, classes = parts()
     scores = NGramForCausalLM.fit(TEXTS, TOKENIZER, 3, "stupid_backoff", progress=False)
     for models, held_out, message in (
-        ([words], HELD_OUT, "1 models cannot be interpolated; give two or more"),
+        ([words], HELD_OUT, "1 model given, and a mixture is of two or more"),
         ([words, classes], [], "the corpus is empty"),
-        ([words, scores], HELD_OUT, "gives scores, not probabilities"),
+        ([words, scores], HELD_OUT, "model 2 has scores of stupid back-off, not probabilities; fit with another"),
         ([words, NGramForCausalLM(NGramConfig(vocab_size=5))], HELD_OUT, "different vocabularies: vocab_size is"),
     ):
         with pytest.raises(ValueError, match=message):

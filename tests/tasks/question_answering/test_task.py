@@ -182,7 +182,7 @@ def test_measures_are_those_of_single_windows(folder: Path, threshold: float) ->
         answers, none = answers_by_hand(model, row)
         texts = [row["context"][answer.start : answer.end] for answer in found.answers]
         assert [(answer.score, text) for answer, text in zip(found.answers, texts, strict=True)] == [
-            (pytest.approx(score, rel=1e-4), text) for score, text in answers[: chosen.n_best_size]
+            (pytest.approx(score, rel=1e-4, abs=1e-6), text) for score, text in answers[: chosen.n_best_size]
         ]
         assert found.odds == pytest.approx(none - answers[0][0], rel=1e-3, abs=1e-4)
         text = "" if none - answers[0][0] > threshold else answers[0][1]

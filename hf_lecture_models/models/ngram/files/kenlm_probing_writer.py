@@ -15,9 +15,10 @@ from typing import BinaryIO
 import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, ROWS, KenlmTables
+from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, KenlmTables
 from hf_lecture_models.models.ngram.files.kenlm_format import word_hashes
 from hf_lecture_models.models.ngram.files.kenlm_hashes import LONGEST, MIDDLE, WEIGHTS, WORD, buckets
+from hf_lecture_models.models.ngram.tools.suffixes import ROWS
 
 _OF_KEY, _OF_WORD = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
 

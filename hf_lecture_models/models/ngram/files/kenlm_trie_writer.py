@@ -16,9 +16,10 @@ from typing import BinaryIO
 import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, ROWS, KenlmTables
+from hf_lecture_models.models.ngram.files.kenlm_ends import MISSING_UNKNOWN, KenlmTables
 from hf_lecture_models.models.ngram.files.kenlm_format import word_hashes
 from hf_lecture_models.models.ngram.files.kenlm_tries import BACKOFF_BITS, CODEBOOKS, PROB_BITS, UNIGRAM, chopped_bits
+from hf_lecture_models.models.ngram.tools.suffixes import ROWS
 
 _NO_WEIGHT = np.float32(-0.0)
 _Field = tuple[np.ndarray, int]  # a column of numbers, and the bits of each

@@ -15,9 +15,12 @@ import torch
 
 from hf_lecture_models.layers.ngram_search import find
 from hf_lecture_models.layers.ngram_tables import NGramTables
+from hf_lecture_models.models.ngram.smoothing.interpolated import renumber
 
 NOTHING = 1e-12
 """A smaller sum of probabilities is the rounding of 0."""
+WRONG_SUM = 1e-6
+"""A context that is further from one has a wrong weight: it is not the rounding to float32."""
 ROWS_AT_ONCE = 1 << 13
 """Of a table, so that what is computed on the way is small beside it."""
 
@@ -175,12 +178,34 @@ class Contexts:
         for rows, prefixes, logs in self.lower_blocks(n + 1):
             values = power_of_ten(logs)
             start, some = prefixes[0], slice(prefixes[0], prefixes[-1] + 1)
-            free[some] -= np.bincount(prefixes - start, values)
             listed[some] += np.bincount((prefixes - start)[values > 0], minlength=some.stop - start)
+            free[some] -= np.bincount(prefixes - start, values)
             sums[some] += np.bincount(prefixes - start, power_of_ten(probs[rows]))
             if lower is not None:
                 lower[rows] = values
         return free, (listed > 0) & (listed < self.events) & (free > NOTHING)
+
+    def left(
+        self, n: int, totals: np.ndarray, lower: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what each context of n words itself gives to all words that are not listed after it.
+
+        This is bow(h) free(h). Of a context whose sum is not one, it is what the listed words leave. The arguments are
+        those of `free`; the sum over all words after h is written.
+
+        Returns:
+            The probability, (contexts of n words,) float64; and what `free` returns.
+        """
+        here = slice(self.first[n], self.first[n + 1])
+        free, some = self.free(n, totals, lower)
+        left = power_of_ten(self.backoffs[here])
+        left *= free
+        totals[here] += left
+        wrong = np.flatnonzero(np.abs(totals[here] - 1) > WRONG_SUM)
+        left[wrong] = 1 - (totals[here][wrong] - left[wrong])
+        np.maximum(left, 0, out=left)
+        left[~some] = 0
+        return left, free, some
 
 
 def parts(rows: int) -> Iterator[slice]:
@@ -205,14 +230,14 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
         tables: their back-off weights are not read.
         left: [n-1], (n-grams of order n,) float64, n < order: the probability that is left to the words not listed
             after each. 1 - the sum of float32 probabilities has an error of 1e-7: where the old weight is right, take
-            it times (1 - the old lower sum).
+            it times (1 - the old lower sum). The arrays are overwritten.
     """
     contexts, weights = Contexts(tables), []
     totals = contexts.totals()
     for n in range(1, tables.order):
         here = slice(contexts.first[n], contexts.first[n + 1])
         free, some = contexts.free(n, totals)
-        ratio = np.maximum(left[n - 1], 0)
+        ratio = np.maximum(left[n - 1], 0, out=left[n - 1])
         ratio[some] /= free[some]
         ratio[~some] = 1
         with np.errstate(divide="ignore"):
@@ -220,3 +245,29 @@ def with_back_off_weights(tables: NGramTables, left: Sequence[np.ndarray]) -> NG
         contexts.backoffs[here] = weights[-1]
         totals[here] += np.multiply(power_of_ten(weights[-1], out=ratio), free, out=free)
     return replace(tables, log10_backoffs=weights)
+
+
+def without(tables: NGramTables, kept: list[np.ndarray], left: list[np.ndarray]) -> NGramTables:
+    """Return the tables of some of the n-grams, with back-off weights that make each context sum to one.
+
+    Args:
+        tables: the model.
+        kept: [n-2], (n-grams of order n,) bool; the context of one that is kept is kept too.
+        left: [n-2], (n-grams of order n - 1,) float64: the probability of the words not listed after each; it becomes
+            that of the smaller model.
+    """
+    keys = []
+    contexts: list[np.ndarray | slice] = [slice(None), *kept]
+    for n in range(2, tables.order + 1):
+        old, stay, probs = tables.keys[n - 2], kept[n - 2], tables.log10_probs[n - 1]
+        for rows in parts(len(old)):
+            gone = rows.start + np.flatnonzero(~stay[rows])
+            if len(gone):
+                prefixes = old[gone] // tables.vocab_size
+                of = slice(prefixes[0], prefixes[-1] + 1)
+                left[n - 2][of] += np.bincount(prefixes - prefixes[0], power_of_ten(probs[gone]))
+        left[n - 2] = left[n - 2][contexts[n - 2]]
+        keys.append(renumber(old[stay], contexts[n - 2], slice(None), tables.vocab_size))
+    log10_probs = [of[stay] for of, stay in zip(tables.log10_probs, contexts, strict=True)]
+    nothing = [np.broadcast_to(np.float32(0), len(of)) for of in left]  # these weights are not read
+    return with_back_off_weights(replace(tables, keys=keys, log10_probs=log10_probs, log10_backoffs=nothing), left)

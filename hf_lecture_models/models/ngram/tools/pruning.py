@@ -11,23 +11,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
-from hf_lecture_models.layers.ngram_tables import NGramTables
 from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
 from hf_lecture_models.models.ngram.estimation_ngram import Texts
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.smoothing.interpolated import renumber
-from hf_lecture_models.models.ngram.tools.contexts import Contexts, power_of_ten, with_back_off_weights
+from hf_lecture_models.models.ngram.tools.contexts import Contexts, without
+from hf_lecture_models.models.ngram.tools.model_checks import check_model
 from hf_lecture_models.models.ngram.tools.pruning_checks import (
     bytes_of,
     check_choice,
-    check_model,
     ids_in_history,
     units_of,
     warn_of_lower_orders,
@@ -103,7 +101,7 @@ class Pruning:
     def of(self, model: NGramForCausalLM) -> tuple[NGramForCausalLM, float | None]:
         """Return what is left of a model, and the threshold that gives the same; None where counts decide."""
         check_choice(self, model.config.order)
-        check_model(model)
+        check_model(model, classes=True)
         tables = model.tables()
         contexts = Contexts(tables)
         with ProgressBar(total=2 * max(tables.order - 1, 0), desc="pruning", unit="order", shown=self.progress) as bar:
@@ -217,25 +215,3 @@ def keep_what_others_need(contexts: Contexts, values: list[np.ndarray]) -> None:
             if n > 3:
                 ends = contexts.suffixes[contexts.first[n - 1] + needed] - contexts.first[n - 2]
                 np.maximum.at(values[n - 4], ends[ends >= 0], of[ends >= 0])
-
-
-def without(tables: NGramTables, kept: list[np.ndarray], left: list[np.ndarray]) -> NGramTables:
-    """Return the tables of some of the n-grams, with back-off weights that make each context sum to one.
-
-    Args:
-        tables: the model.
-        kept: [n-2], (n-grams of order n,) bool; the context of one that is kept is kept too.
-        left: [n-2], (n-grams of order n - 1,) float64: the probability of the words not listed after each; it becomes
-            that of the smaller model.
-    """
-    keys = []
-    contexts: list[np.ndarray | slice] = [slice(None), *kept]
-    for n in range(2, tables.order + 1):
-        old, stay = tables.keys[n - 2], kept[n - 2]
-        gone = power_of_ten(tables.log10_probs[n - 1][~stay])
-        left[n - 2] += np.bincount(old[~stay] // tables.vocab_size, gone, minlength=len(left[n - 2]))
-        left[n - 2] = left[n - 2][contexts[n - 2]]
-        keys.append(renumber(old[stay], contexts[n - 2], slice(None), tables.vocab_size))
-    probs = [of[stay] for of, stay in zip(tables.log10_probs, contexts, strict=True)]
-    nothing = [np.broadcast_to(np.float32(0), len(of)) for of in left]  # these weights are not read
-    return with_back_off_weights(replace(tables, keys=keys, log10_probs=probs, log10_backoffs=nothing), left)

@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from transformers import AutoTokenizer
 
 from hf_lecture_models.base.limits import check_tokenizer
 from hf_lecture_models.models.ngram.classes.class_files import config_of_classes
@@ -18,6 +17,7 @@ from hf_lecture_models.models.ngram.files.arpa_format import PADDING
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.out_of_core.estimation import MemoryLimit
 from hf_lecture_models.models.ngram.smoothing.interpolated import KNESER_NEY
+from hf_lecture_models.models.ngram.tools.model_checks import check_model, own_tokenizer_of
 
 CRITERIA = ("entropy", "weighted_difference")
 _CHOICES = ("threshold", "ngrams", "bytes", "at_most")
@@ -63,29 +63,6 @@ def _check_at_most(options: Any, order: int) -> None:
         )
 
 
-def check_model(model: NGramForCausalLM, name: str = "the model") -> None:
-    """Refuse a model that is not a back-off model of stored words, whose contexts sum to one.
-
-    Raises:
-        ValueError: it is of another kind.
-    """
-    config = model.config
-    if config.components is not None:
-        reason = "interpolates several models; take those that it was made of"
-    elif config.hashed:
-        reason = (
-            "has hashes of its n-grams, from a file that KenLM built as 'probing', and not their words; take the ARPA "
-            "file, or KenLM's trie of it"
-        )
-    elif not config.is_distribution:
-        reason = "has scores of stupid back-off, not probabilities; fit with another smoothing"
-    elif config.quantisation_bits is not None:
-        reason = f"is quantised to {config.quantisation_bits} bits, and its contexts do not sum to one; prune first"
-    else:
-        return
-    raise ValueError(f"{name} {reason}")
-
-
 def bytes_of(size: int | str | None) -> int:
     """Return a size as a number.
 
@@ -125,12 +102,9 @@ def tokenizer_of(model: NGramForCausalLM, tokenizer: Any, name: str) -> Any:
     Raises:
         ValueError: none is found, or it is another model's.
     """
-    found = model.own_tokenizer if tokenizer is None else tokenizer
+    found = own_tokenizer_of(model) if tokenizer is None else tokenizer
     if found is None:
-        try:
-            found = AutoTokenizer.from_pretrained(model.name_or_path, local_files_only=True)
-        except (OSError, ValueError):
-            raise ValueError(f"`{name}` needs the words of the model; give its `tokenizer`") from None
+        raise ValueError(f"`{name}` needs the words of the model; give its `tokenizer`")
     check_tokenizer(model, found)
     return found
 
@@ -141,7 +115,7 @@ def ids_in_history(model: NGramForCausalLM, history: NGramForCausalLM, tokenizer
     Raises:
         ValueError: `history` is of another kind, or its classes are others, or it has no `<unk>` and lacks a word.
     """
-    check_model(history, "`history`")
+    check_model(history, "`history`", classes=True)
     ours, theirs = model.word_classes(), history.word_classes()
     if ours is not None or theirs is not None:
         if ours is None or theirs is None or not np.array_equal(ours.class_of, theirs.class_of):

@@ -30,9 +30,6 @@ import numpy as np
 
 from hf_lecture_models.models.ngram.tools.contexts import ROWS_AT_ONCE, Contexts, power_of_ten
 
-_WRONG_SUM = 1e-6
-"""A context that is further from one has a wrong weight: it is not the rounding to float32."""
-
 
 @dataclass
 class Siblings:
@@ -104,24 +101,15 @@ def judged(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what a measure says of the n-grams of order n, and what is left to other words after their contexts.
 
-    A context whose sum is not one leaves what the listed words do not have.
-
     Args:
         contexts: those of the model.
         n: 2 or more.
         totals: the sum over all words after each shorter context; that after the contexts of n - 1 words is written.
         measure: one of the methods of `Siblings`.
     """
-    keys, here = contexts.keys[n - 2].numpy(), slice(contexts.first[n - 1], contexts.first[n])
+    keys = contexts.keys[n - 2].numpy()
     log10_probs, lower = contexts.probs[contexts.first[n] : contexts.first[n + 1]], np.empty(len(keys))
-    free, some = contexts.free(n - 1, totals, lower)
-    left = power_of_ten(contexts.backoffs[here])
-    left *= free
-    totals[here] += left
-    wrong = np.flatnonzero(np.abs(totals[here] - 1) > _WRONG_SUM)
-    left[wrong] = 1 - (totals[here][wrong] - left[wrong])
-    np.maximum(left, 0, out=left)
-    left[~some] = 0
+    left, free, some = contexts.left(n - 1, totals, lower)
     least = _least_of_full(keys, contexts.vocab_size, log10_probs, lower, ~some)
     at = keys[least] // contexts.vocab_size
     left[at], free[at] = power_of_ten(log10_probs[least]), lower[least]

@@ -18,6 +18,7 @@ from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS
 from hf_lecture_models.models.ngram.conversion_ngram import words_by_id
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_format import BEGIN, END, PADDING, UNKNOWN
+from hf_lecture_models.models.ngram.tools.contexts import parts
 from hf_lecture_models.tokenization.backend import SPECIAL_TOKENS
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -110,7 +111,7 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
     ([1, 6], [-2.0, -3.0, -1.0], [-5.0, -4.0])
 
     Args:
-        ids: (vocab,) int64, each number at most once.
+        ids: (vocab,) int64, each number at most once; -1 for words that go, of which there are 1-grams alone.
         size: words of the new tables; None: as many as before. Those without an old number have the probability 0.
     """
     size = len(ids) if size is None else size
@@ -125,20 +126,29 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
         return replace(tables, vocab_size=size, log10_probs=probs, log10_backoffs=backoffs, hash_numbers=numbers)
     keys, places = [], ids
     for n, old in enumerate(tables.keys, 2):
-        prefixes, words = np.divmod(old, tables.vocab_size)
-        new = places[prefixes] * size + ids[words]
+        new = np.empty_like(old)
+        for rows in parts(len(old)):
+            prefixes, words = np.divmod(old[rows], tables.vocab_size)
+            new[rows] = places[prefixes] * size + ids[words]
+        if not (new[1:] < new[:-1]).any():  # most cuts of words: nothing moves, and the columns are shared
+            keys.append(new)
+            probs.append(tables.log10_probs[n - 1])
+            backoffs += tables.log10_backoffs[n - 1 : n]
+            places = np.arange(len(new))
+            continue
         order = np.argsort(new)
         keys.append(new[order])
         probs.append(tables.log10_probs[n - 1][order])
         if n < tables.order:
             backoffs.append(tables.log10_backoffs[n - 1][order])
-            places = np.argsort(order)
+            places = np.empty_like(order)
+            places[order] = np.arange(len(order))
     return replace(tables, vocab_size=size, keys=keys, log10_probs=probs, log10_backoffs=backoffs)
 
 
 def _placed(values: np.ndarray, ids: np.ndarray, size: int, otherwise: float) -> np.ndarray:
     found = np.full(size, otherwise, values.dtype)
-    found[ids] = values
+    found[ids[ids >= 0]] = values[ids >= 0]
     return found
 
 

@@ -25,10 +25,9 @@ and so every context sums to one as it did.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,15 @@ from hf_lecture_models.models.ngram.configuration_ngram import VOCABULARY_FIELDS
 from hf_lecture_models.models.ngram.estimation_ngram import config_for
 from hf_lecture_models.models.ngram.files.arpa_writer import check_size
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
-from hf_lecture_models.models.ngram.tools.contexts import Contexts, with_back_off_weights
-from hf_lecture_models.tokenization.corpus import read_texts
+from hf_lecture_models.models.ngram.tools.contexts import (
+    ROWS_AT_ONCE,
+    Contexts,
+    parts,
+    with_back_off_weights,
+    without,
+)
+from hf_lecture_models.models.ngram.tools.model_checks import check_model
+from hf_lecture_models.models.ngram.tools.united_words import renumbered
 from hf_lecture_models.tokenization.splitting import shorten, split_words
 from hf_lecture_models.tokenization.unknown_words import CLASS_TOKENS
 from hf_lecture_models.tokenization.word import WordTokenizer
@@ -78,10 +84,10 @@ def cut(self: NGramForCausalLM, tokenizer: Any, words: Iterable[str]) -> tuple[N
     kept = [word for word in ordinary if word in wanted]
     if not kept:
         raise ValueError(
-            f"none of the {len(wanted)} words of `words` is a word of the model, such as {_some(ordinary)}; "
+            f"none of the {len(wanted)} words of the vocabulary is a word of the model, such as {_some(ordinary)}; "
             "are they spelled alike, capitals too?"
         )
-    smaller = _with_words(tokenizer, kept)
+    smaller = tokenizer.with_words(kept)
     tables = _cut_tables(self.tables(), _new_ids(names, smaller), tokenizer.unk_token_id, len(smaller))
     return _model(self, tables, smaller)
 
@@ -110,97 +116,29 @@ def extend(
     """
     names, words = _check(self, tokenizer), dict(words)
     _check_new_words(words, names, tokenizer)
-    larger = _with_words(tokenizer, [*_ordinary(tokenizer, names), *words])
+    larger = tokenizer.with_words([*_ordinary(tokenizer, names), *words])
     number = {name: index for index, name in enumerate(names)}
     members = [[index] for index in _new_ids(names, larger).tolist()]
     new_ids = _new_ids(list(words), larger).tolist()
     for id_, like in zip(new_ids, words.values(), strict=True):
         if isinstance(like, str):
             members[number[like]].append(id_)
+    _check_likenesses(words, self.tables().log10_probs[0], number)
     tables = _expanded(self.tables(), members, len(larger))
-    least = _least(self.tables(), [number[word] for word in _ordinary(tokenizer, names)])
-    added = {
-        id_: least if value is None else float(value)
-        for id_, value in zip(new_ids, words.values(), strict=True)
-        if not isinstance(value, str)
-    }
+    if None in words.values():
+        least = _least(self.tables(), [number[word] for word in _ordinary(tokenizer, names)])
+        words = {word: least if value is None else value for word, value in words.items()}
+    added = {id_: p for id_, p in zip(new_ids, words.values(), strict=True) if not isinstance(p, str | None)}
     if added:
         tables = _with_unigrams(tables, added, larger.unk_token_id if from_unknown else None)
     return _model(self, tables, larger)
 
 
-def read_vocabulary(path: str | os.PathLike[str]) -> list[str]:
-    """Return the first word of each line of a file: a list of words, a dictionary of pronunciations, `words.txt`.
-
-    Raises:
-        ValueError, OSError: the file has no words, is not UTF-8 or cannot be read.
-    """
-    if not Path(path).exists():
-        raise FileNotFoundError(f"there is no file {path}; name one with a word in each line")
-    rows = map(split_words, read_texts(path))
-    words = list(dict.fromkeys(row[0] for row in rows if row))
-    if not words:
-        raise ValueError(f"{path} has no words; write one in each line")
-    return words
-
-
-def read_new_words(source: str) -> dict[str, float | str | None]:
-    """Return the words for `extend`: from a file of lines `WORD`, `WORD PROBABILITY` or `WORD WORD2`; or named here.
-
-    >>> read_new_words("quokka:0.001,Sunday:Monday,vosk")
-    {'quokka': 0.001, 'Sunday': 'Monday', 'vosk': None}
-
-    Args:
-        source: the path of a file, or entries `WORD`, `WORD:PROBABILITY` and `WORD:WORD2` with commas between.
-
-    Raises:
-        ValueError: an entry has other parts, or a word two entries.
-        OSError: the file cannot be read.
-    """
-    if Path(source).is_file():
-        entries = [(f"{source}, line {n}", split_words(text)) for n, text in enumerate(read_texts(source), 1)]
-    else:
-        entries = [(repr(entry), entry.rsplit(":", 1)) for entry in source.split(",") if entry]
-    found: dict[str, float | str | None] = {}
-    for where, parts in entries:
-        if not parts:
-            continue
-        if len(parts) > 2 or not all(parts):
-            raise ValueError(f"{where}: write a word, and at most its probability or the word that it is like")
-        if parts[0] in found:
-            raise ValueError(f"{where}: the word {shorten(parts[0])} is there twice; leave one out")
-        found[parts[0]] = _value(parts[1]) if len(parts) == 2 else None
-    if not found:
-        raise ValueError(f"{source!r} has no words")
-    return found
-
-
-def _value(text: str) -> float | str:
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if 0 < number < 1 else text  # a word such as 1984
-
-
 def _check(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
     """Return the model's tokens by id, or raise a ValueError if its vocabulary cannot be changed."""
-    config = model.config
-    if config.components is not None:
-        raise ValueError("the model is an interpolation of several; change those that it was made of, and mix them")
-    if config.num_classes is not None:
-        raise ValueError("the model is of classes of words; change the file of classes beside its ARPA file instead")
-    if config.hashed:
-        raise ValueError(
-            "the model has hashes of its n-grams, from a file that KenLM built as 'probing', and not their words; take "
-            "the ARPA file, or KenLM's trie of it"
-        )
-    if not config.is_distribution:
-        raise ValueError("the model is of stupid back-off, which has scores and no probabilities")
-    if config.quantisation_bits is not None:
-        raise ValueError("the model is quantised, and its probabilities do not sum to one; take the one it was made of")
+    check_model(model)
     check_tokenizer(model, tokenizer)
-    check_size(range(len(tokenizer)), config.vocab_size)
+    check_size(range(len(tokenizer)), model.config.vocab_size)
     if not isinstance(tokenizer, WordTokenizer) or not tokenizer.is_unmodified():
         raise ValueError(f"words are changed with a WordTokenizer; the tokenizer is a {type(tokenizer).__name__}")
     if tokenizer.unknown_words == "spelled":
@@ -219,9 +157,30 @@ def _check_new_words(words: NewWords, names: list[str], tokenizer: WordTokenizer
             raise ValueError(f"the word {shorten(word)} is empty or holds white space")
         if isinstance(value, str):
             if value not in known or value in ends:
-                raise ValueError(f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model")
+                raise ValueError(
+                    f"{shorten(word)} cannot be like {shorten(value)}: this is no word of the model"
+                    + (", and a probability is above 0 and below 1" if _is_number(value) else "")
+                )
         elif value is not None and not 0 < value < 1:
             raise ValueError(f"the probability of {shorten(word)} is {value}; it must be above 0 and below 1")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_likenesses(words: NewWords, log10_probs: np.ndarray, number: Mapping[str, int]) -> None:
+    """Raise a ValueError if a new word would share a probability of 0."""
+    for word, like in words.items():
+        if isinstance(like, str) and log10_probs[number[like]] == -math.inf:
+            raise ValueError(
+                f"{shorten(word)} cannot be like {shorten(like)}, to which the model gives the probability 0; give "
+                f"{shorten(word)} a probability, or a likeness that has one"
+            )
 
 
 def _ordinary(tokenizer: WordTokenizer, names: list[str]) -> list[str]:
@@ -232,11 +191,6 @@ def _ordinary(tokenizer: WordTokenizer, names: list[str]) -> list[str]:
 
 def _some(words: Sequence[str]) -> str:
     return ", ".join(map(shorten, words[:3]))
-
-
-def _with_words(tokenizer: WordTokenizer, words: Sequence[str]) -> WordTokenizer:
-    """Return a tokenizer with other words and the same options."""
-    return WordTokenizer.from_words(words, **tokenizer._own_options({}))
 
 
 def _new_ids(names: Sequence[str], tokenizer: WordTokenizer) -> np.ndarray:
@@ -256,37 +210,32 @@ def _model(
     return model, tokenizer
 
 
-def _left(contexts: Contexts, tables: NGramTables, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the context of each n-gram of order n + 1, and what each context leaves to words not listed after it."""
-    prefixes, lower = tables.keys[n - 1] // tables.vocab_size, 10.0 ** contexts.lower(n + 1)
-    free = 1 - np.bincount(prefixes, lower, minlength=tables.sizes[n - 1])
-    return prefixes, 10.0 ** tables.log10_backoffs[n - 1].astype(float) * np.maximum(free, 0)
+def _left(tables: NGramTables) -> list[np.ndarray]:
+    """Return [n-1], what each context of n words gives to all words that are not listed after it."""
+    contexts = Contexts(tables)
+    totals = contexts.totals()
+    return [contexts.left(n, totals)[0] for n in range(1, tables.order)]
 
 
 def _cut_tables(tables: NGramTables, ids: np.ndarray, unknown: int, vocab_size: int) -> NGramTables:
     """Return the n-grams of the words whose new number, (vocab,), is not -1."""
-    contexts, left = Contexts(tables), []
-    unigrams = 10.0 ** tables.log10_probs[0].astype(float)
-    unigrams[unknown] += unigrams[ids < 0].sum()
-    rows, keys, places = [np.argsort(ids)[(ids < 0).sum() :]], [], ids
-    for n, old in enumerate(tables.keys, 2):
-        last = ids[old % tables.vocab_size]
-        prefixes, kept_mass = _left(contexts, tables, n - 1)
-        gone = last < 0
-        lost = np.bincount(prefixes[gone], 10.0 ** tables.log10_probs[n - 1][gone].astype(float), tables.sizes[n - 2])
-        left.append((kept_mass + lost)[rows[-1]])
-        kept = np.flatnonzero((places[prefixes] >= 0) & ~gone)
-        new = places[prefixes[kept]] * vocab_size + last[kept]
-        order = np.argsort(new, kind="stable")
-        keys.append(new[order])
-        rows.append(kept[order])
-        places = np.full(len(old), -1)
-        places[rows[-1]] = np.arange(len(order))
-    probs = [values[some] for values, some in zip(tables.log10_probs, rows, strict=True)]
+    gone, unigrams = ids < 0, 10.0 ** tables.log10_probs[0].astype(float)
+    unigrams[unknown] += unigrams[gone].sum()
+    unigrams[gone] = 0
+    kept: list[np.ndarray] = []
+    for keys in tables.keys:
+        stay = np.empty(len(keys), bool)
+        for rows in parts(len(keys)):
+            prefixes, words = np.divmod(keys[rows], tables.vocab_size)
+            stay[rows] = (kept[-1] if kept else ~gone)[prefixes] & ~gone[words]
+        kept.append(stay)
+    changed = replace(tables, log10_probs=[_log10(unigrams), *tables.log10_probs[1:]])
+    return renumbered(without(changed, kept, _left(tables)), ids, vocab_size)
+
+
+def _log10(probs: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        probs[0] = np.minimum(np.log10(unigrams), 0).astype(np.float32)[rows[0]]
-    backoffs = [values[some] for values, some in zip(tables.log10_backoffs, rows, strict=False)]
-    return with_back_off_weights(NGramTables(vocab_size, keys, probs, backoffs), left)
+        return np.minimum(np.log10(probs), 0).astype(np.float32)
 
 
 def _expanded(tables: NGramTables, members: Sequence[Sequence[int]], vocab_size: int) -> NGramTables:
@@ -296,28 +245,61 @@ def _expanded(tables: NGramTables, members: Sequence[Sequence[int]], vocab_size:
         members: by old word, its new numbers; all are different.
     """
     sizes = np.array(list(map(len, members)))
-    firsts, numbers = np.cumsum(sizes) - sizes, np.concatenate([np.array(some) for some in members])
+    numbers = np.concatenate([np.array(some) for some in members])
+    if (sizes == 1).all():
+        return renumbered(tables, numbers, vocab_size)
     shares = np.log10(sizes).astype(np.float32)
     # The 1-grams are dense: a word that is no member has p = 0.
-    old: np.ndarray = np.full(vocab_size, -1)
+    old: np.ndarray = np.full(vocab_size, -1)  # the row of which each new n-gram is a copy
     old[numbers] = np.repeat(np.arange(len(sizes)), sizes)
     probs = [np.where(old < 0, -np.inf, tables.log10_probs[0][old] - shares[old]).astype(np.float32)]
     backoffs = [np.where(old < 0, 0, values[old]).astype(np.float32) for values in tables.log10_backoffs[:1]]
     keys: list[np.ndarray] = []
     for n in range(2, tables.order + 1):
-        contexts, rows = _children(tables.keys[n - 2], old, tables.vocab_size)
-        words = tables.keys[n - 2][rows] % tables.vocab_size
-        if (total := int(sizes[words].sum())) > LARGEST_TABLE:
-            raise ValueError(f"the model would have {total:,} {n}-grams; add fewer words that are like one word")
-        starts = firsts[words] - (np.cumsum(sizes[words]) - sizes[words])
-        members_of = numbers[np.arange(total) + np.repeat(starts, sizes[words])]
-        new = np.repeat(contexts, sizes[words]) * vocab_size + members_of
-        order = np.argsort(new, kind="stable")
-        old = np.repeat(rows, sizes[words])[order]
-        keys.append(new[order])
-        probs.append(tables.log10_probs[n - 1][old] - shares[tables.keys[n - 2][old] % tables.vocab_size])
+        new, old = _copies(tables, n, old, sizes, numbers, vocab_size)
+        keys.append(new)
+        found = tables.log10_probs[n - 1][old]
+        for rows in parts(len(old)):
+            found[rows] -= shares[tables.keys[n - 2][old[rows]] % tables.vocab_size]
+        probs.append(found)
         backoffs += [values[old] for values in tables.log10_backoffs[n - 1 : n]]
     return NGramTables(vocab_size, keys, probs, backoffs)
+
+
+def _copies(
+    tables: NGramTables, n: int, contexts: np.ndarray, sizes: np.ndarray, numbers: np.ndarray, vocab_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of the new n-grams of order n, and the row of which each is a copy, (new n-grams,) int64 each.
+
+    Args:
+        tables: the old ones.
+        n: 2 or more.
+        contexts: (new contexts,) the row of which each is a copy; -1: of none.
+        sizes: (old words,) how many members each has.
+        numbers: (members,) the new numbers of all, word by word.
+        vocab_size: how many new words there are.
+    """
+    keys, firsts = tables.keys[n - 2], np.cumsum(sizes) - sizes
+    each = np.zeros(tables.sizes[n - 2], np.int64)  # new n-grams that begin with a copy of a context
+    for rows in parts(len(keys)):
+        prefixes, words = np.divmod(keys[rows], tables.vocab_size)
+        np.add.at(each, prefixes, sizes[words])
+    ends = np.cumsum(np.where(contexts < 0, 0, each[contexts]))
+    total = int(ends[-1]) if len(ends) else 0
+    if total > LARGEST_TABLE:
+        raise ValueError(f"the model would have {total:,} {n}-grams; add fewer words that are like one word")
+    new, old, done = np.empty(total, np.int64), np.empty(total, np.int64), 0
+    edges = np.searchsorted(ends, np.arange(0, total, ROWS_AT_ONCE), "right").tolist()
+    for first, last in pairwise(sorted({*edges, len(ends)})):
+        places, children = _children(keys, contexts[first:last], tables.vocab_size)
+        words = keys[children] % tables.vocab_size
+        of = np.repeat(np.arange(len(words)), sizes[words])
+        starts = firsts[words] - (np.cumsum(sizes[words]) - sizes[words])
+        found = (first + places[of]) * vocab_size + numbers[np.arange(len(of)) + starts[of]]
+        order = np.argsort(found)
+        part = slice(done, done := done + len(found))
+        new[part], old[part] = found[order], children[of[order]]
+    return new, old
 
 
 def _children(keys: np.ndarray, contexts: np.ndarray, vocab_size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -330,13 +312,15 @@ def _children(keys: np.ndarray, contexts: np.ndarray, vocab_size: int) -> tuple[
 
 def _least(tables: NGramTables, words: Sequence[int]) -> float:
     """Return the least 1-gram probability above 0 of some words."""
-    probs = tables.log10_probs[0][list(words)]
+    probs = tables.log10_probs[0][np.array(words, np.int64)]
+    if not (probs > -np.inf).any():
+        raise ValueError("no word of the model has a probability that a new word could have too; give one")
     return float(10.0 ** float(probs[probs > -np.inf].min()))
 
 
 def _with_unigrams(tables: NGramTables, added: Mapping[int, float], unknown: int | None) -> NGramTables:
     """Return tables in which some words have these 1-gram probabilities, taken from all others or from ``unknown``."""
-    mass, contexts = math.fsum(added.values()), Contexts(tables)
+    mass = math.fsum(added.values())
     unigrams = 10.0 ** tables.log10_probs[0].astype(float)
     new = list(added)
     unigrams[new] = 0
@@ -348,7 +332,5 @@ def _with_unigrams(tables: NGramTables, added: Mapping[int, float], unknown: int
     else:
         unigrams[unknown] -= mass
     unigrams[new] = list(added.values())
-    left = [_left(contexts, tables, n)[1] for n in range(1, tables.order)]
-    with np.errstate(divide="ignore"):
-        first = np.log10(unigrams).astype(np.float32)
-    return with_back_off_weights(replace(tables, log10_probs=[first, *tables.log10_probs[1:]]), left)
+    changed = replace(tables, log10_probs=[_log10(unigrams), *tables.log10_probs[1:]])
+    return with_back_off_weights(changed, _left(tables))

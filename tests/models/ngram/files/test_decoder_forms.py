@@ -4,6 +4,8 @@
 `tests/interop/test_decoders.py` runs the decoders.
 """
 
+import re
+
 import pytest
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
@@ -84,6 +86,21 @@ def test_other_spellings_of_the_unknown_word_are_refused(tokenizer, tmp_path, de
     with pytest.raises(ValueError, match=message):
         fitted(tokenizer, 2).save_arpa(tmp_path / "lm.arpa", tokenizer, decoder=decoder, unknown_word=unknown_word)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_spelling_needs_an_unknown_word(tokenizer, tmp_path):
+    fitted(tokenizer, 2).save_arpa(tmp_path / "lm.arpa", tokenizer)
+    lines = [line for line in (tmp_path / "lm.arpa").read_text("utf-8").split("\n") if "<unk>" not in line]
+    text = "\n".join(lines)
+    for n in (1, 2):
+        count = sum(len(line.split("\t")) > 1 and len(line.split("\t")[1].split()) == n for line in lines)
+        text = re.sub(f"ngram {n}=.*", f"ngram {n}={count}", text)
+    (tmp_path / "without.arpa").write_text(text, "utf-8")
+    model, own = NGramForCausalLM.from_arpa(tmp_path / "without.arpa")
+    with pytest.raises(ValueError, match="`unknown_word` is '<oov>', but the model gives unknown words no probability"):
+        model.save_arpa(tmp_path / "new.arpa", own, unknown_word="<oov>")
+    model.save_arpa(tmp_path / "new.arpa", own, decoder="pocketsphinx")
+    assert "<UNK>" not in (tmp_path / "new.arpa").read_text("utf-8")
 
 
 def test_pocketsphinx_gets_the_last_words_of_each_ngram(tokenizer, tmp_path):

@@ -201,10 +201,13 @@ def test_what_one_table_cannot_hold(tmp_path):
     hashes = NGramForCausalLM.from_kenlm(tmp_path / "hashes")[0]
     mixture = NGramForCausalLM.interpolate([words, classes], weights=[0.5, 0.5])
     for other, message in (
-        (classes, "model 2 has n-grams of classes.*; mix at each word"),
+        (classes, "model 2 has n-grams of classes.*, or mix at each word"),
         (mixture, "model 2 has n-grams of classes"),
         (hashes, "model 2 has hashes of its n-grams.* take the ARPA file, or KenLM's trie of it, or mix at each word"),
-        (words.quantise(8), "model 2 has quantised tables, whose distributions do not sum to one; take it as it was"),
+        (
+            words.quantise(8),
+            "model 2 is quantised to 8 bits, and its contexts do not sum to one; take the model that was quantised, or",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             NGramForCausalLM.interpolate([words, other], weights=[0.5, 0.5], static=True)

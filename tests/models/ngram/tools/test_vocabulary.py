@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
-from hf_lecture_models.models.ngram.tools.vocabulary import read_new_words, read_vocabulary
+from hf_lecture_models.models.ngram.tools.word_lists import read_new_words, read_vocabulary
 from tests.models.ngram.arpa_ngram import SMALL
 from tests.models.ngram.kenlm_ngram import grams_of, probing_file
 from tests.models.ngram.tools.slow_model import all_contexts, slow_model
@@ -166,8 +166,10 @@ def test_an_arpa_file_without_an_unknown_word(tmp_path):
     text = SMALL.replace("\t<unk>", "\tfoo") if "<unk>" in SMALL else SMALL
     (tmp_path / "lm.arpa").write_text(text, encoding="utf-8")
     model, tokenizer = NGramForCausalLM.from_arpa(tmp_path / "lm.arpa")
-    words = [word for word in tokenizer.get_vocab() if not word.startswith("<")]
-    smaller, own = model.cut(tokenizer, words[1:])
+    words = sorted(word for word in tokenizer.get_vocab() if not word.startswith("<"))  # Senjō, with p = 0, is first
+    with pytest.raises(ValueError, match="'x' cannot be like '<unk>', to which the model gives the probability 0"):
+        model.extend(tokenizer, {"x": "<unk>"})
+    smaller, own = model.cut(tokenizer, words[:-1])
     assert smaller.tables().log10_probs[0][own.unk_token_id] > -np.inf
     smaller.save_arpa(tmp_path / "again.arpa", own)
     again, its = NGramForCausalLM.from_arpa(tmp_path / "again.arpa")
@@ -190,7 +192,7 @@ def test_options_of_the_tokenizer_stay():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m, t: m.cut(t, ["A", "B"]), "none of the 2 words of `words` is a word of the model, such as"),
+        (lambda m, t: m.cut(t, ["A", "B"]), "none of the 2 words of the vocabulary is a word of the model"),
         (lambda m, t: m.cut(t, "a b"), "give a list of words"),
         (lambda m, t: m.cut(WordTokenizer.train(["a"]), ["a"]), "the tokenizer.s bos_token_id is"),
         (lambda m, t: m.extend(t, {}), "`words` is empty"),
@@ -216,8 +218,10 @@ def test_models_that_cannot_be_changed(tmp_path):
     fit = NGramForCausalLM.fit
     one = fit(TEXTS, tokenizer, 2, "add_alpha")
     models = {
-        "is of classes": fit(TEXTS, tokenizer, 2, "add_alpha", classes=2),
-        "interpolation": NGramForCausalLM.interpolate([one, fit(TEXTS, tokenizer, 1, "add_alpha")], tokenizer, TEXTS),
+        "has n-grams of classes": fit(TEXTS, tokenizer, 2, "add_alpha", classes=2),
+        "interpolates several models": NGramForCausalLM.interpolate(
+            [one, fit(TEXTS, tokenizer, 1, "add_alpha")], tokenizer, TEXTS
+        ),
         "stupid back-off": fit(TEXTS, tokenizer, 2, "stupid_backoff"),
         "is quantised": one.quantise(8),
     }
@@ -230,6 +234,12 @@ def test_models_that_cannot_be_changed(tmp_path):
     spelled = WordTokenizer.train(TEXTS, unknown_words="spelled")
     with pytest.raises(ValueError, match="spells unknown words"):
         fit(TEXTS, spelled, 2, "add_alpha").cut(spelled, ["a"])
+
+
+def test_a_list_of_many_new_words():
+    """It is longer than the name of a file may be."""
+    many = {f"word{n}": "the" for n in range(2000)}
+    assert read_new_words(",".join(f"{word}:{like}" for word, like in many.items())) == many
 
 
 def test_vocabularies_and_new_words_from_files(tmp_path):
