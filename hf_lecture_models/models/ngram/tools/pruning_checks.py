@@ -71,7 +71,7 @@ def check_model(model: NGramForCausalLM, name: str = "the model") -> None:
     """
     config = model.config
     if config.components is not None:
-        reason = "interpolates several models; mix those that it was made of into one (hf-lecture mix --static)"
+        reason = "interpolates several models; take those that it was made of, or their static mixture"
     elif config.hashed:
         reason = (
             "has hashes of its n-grams, from a file that KenLM built as 'probing', and not their words; take the ARPA "

@@ -198,7 +198,9 @@ def _check(model: NGramForCausalLM, tokenizer: Any) -> list[str]:
     """Return the model's tokens by id, or raise a ValueError if its vocabulary cannot be changed."""
     config = model.config
     if config.components is not None:
-        raise ValueError("the model is an interpolation of several; change those that it was made of, and mix them")
+        raise ValueError(
+            "the model is an interpolation of several; take those that it was made of, or their static mixture"
+        )
     if config.num_classes is not None:
         raise ValueError("the model is of classes of words; change the file of classes beside its ARPA file instead")
     if config.hashed:
