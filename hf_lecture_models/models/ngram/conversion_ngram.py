@@ -181,16 +181,15 @@ def save_arpa(
     if of_words is not None and classes is not None:
         words = _written_classes(self.config, of_words, words, classes)
     spelling = spelling_of_unknown(decoder, unknown_word)
-    if unknown_word is not None:
-        _check_unknown(unknown_word, tables, words)
+    _check_unknown(unknown_word, tables, words)
     if decoder is not None:
         tables = for_decoder(decoder, tables, words, path)
     write_arpa(tables, words, path, unknown=False, unknown_word=spelling)
 
 
-def _check_unknown(spelling: str, tables: NGramTables, words: list[str]) -> None:
+def _check_unknown(spelling: str | None, tables: NGramTables, words: list[str]) -> None:
     """Raise a ValueError if there is no unknown word to be spelled."""
-    if UNKNOWN not in words or tables.log10_probs[0][words.index(UNKNOWN)] == -math.inf:
+    if spelling is not None and not (UNKNOWN in words and tables.log10_probs[0][words.index(UNKNOWN)] > -math.inf):
         rule = "the model gives unknown words no probability, so that the file has no such word"
         raise ValueError(f"`unknown_word` is {spelling!r}, but {rule}; leave it out")
 
