@@ -69,7 +69,7 @@ def prune(
         criterion: "entropy" or "weighted_difference" (`pruning_criteria.py`).
         history: a model for P(h), the probability of a context; None: this one. The lower orders of Kneser-Ney are not
             the distributions of words after shorter contexts, and a warning says so.
-        counts: a text, given as to `fit`, or counts, or a file NAME.counts; the N(hw) of the weighted difference are then its counts.
+        counts: a text, given as to `fit`, or counts, or a file NAME.counts, for the N(hw) of the weighted difference.
         at_most: per order: n-grams that are in `counts` at most so often are removed, whatever their probability. It
             begins with 0, for the 1-grams, which stay; the last value holds for all higher orders.
         tokenizer: the model's, where it is not its `own_tokenizer`; `counts` and `history` need it.
