@@ -1274,7 +1274,10 @@ def prune(
     history: HistoryModel = None,
     counts: Annotated[
         Path | None,
-        Option(help="A text whose counts --at-most and weighted_difference take.", callback=_refuse_unreadable_file),
+        Option(
+            help="A text, or a count file NAME.counts, for --at-most and weighted_difference.",
+            callback=_refuse_unreadable_file,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from hf_lecture_models.loading import is_ngram_file
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.checks_ngram import SMOOTHINGS
 from hf_lecture_models.models.ngram.count_files.counting_texts import count_texts
-from hf_lecture_models.models.ngram.count_files.reading_counts import read_counts
+from hf_lecture_models.models.ngram.count_files.reading_counts import is_counts_name, read_counts
 from hf_lecture_models.models.ngram.count_files.word_counts import NGramWordCounts
 from hf_lecture_models.models.ngram.count_files.writing_counts import write_counts
 from hf_lecture_models.models.ngram.counting_ngram import FileTexts
@@ -25,8 +24,6 @@ from hf_lecture_models.models.ngram.saving_ngram import ARPA_SUFFIXES, KENLM_SUF
 from hf_lecture_models.tokenization.bounds import plain_texts
 from hf_lecture_models.tokenization.corpus import read_texts
 
-SUFFIXES = (".counts", ".count")
-"""Of count files; others are texts, but with --counts."""
 TEXT_ORDER, DEFAULT_SMOOTHING = 3, "modified_kneser_ney"
 _LOOKED_AT = 100  # lines of a file, to see whether it is what its name says
 _COUNT_LINE = re.compile(r".*\S\t[0-9]+")
@@ -86,7 +83,7 @@ def _count(files: list[str], order: int | None, are_counts: bool) -> NGramWordCo
     for file in files:
         if (Path(file).is_file() and is_ngram_file(file)) or Path(file, "config.json").is_file():
             raise ValueError(f"{file} is a model; name texts, or files of counts")
-    count_files = [file for file in files if are_counts or _has_counts(file)]
+    count_files = [file for file in files if are_counts or is_counts_name(file)]
     texts = [file for file in files if file not in count_files]
     found = read_counts(count_files, order) if count_files else None
     if found is not None and order is not None and found.order < order:
@@ -96,10 +93,6 @@ def _count(files: list[str], order: int | None, are_counts: bool) -> NGramWordCo
     lines = chain.from_iterable(map(_lines, texts))
     counted = count_texts(lines, order or (found.order if found else TEXT_ORDER))
     return counted if found is None else found + counted
-
-
-def _has_counts(file: str) -> bool:
-    return file_suffix(file) in SUFFIXES or os.path.isdir(file)
 
 
 def _lines(file: str) -> Iterator[str]:

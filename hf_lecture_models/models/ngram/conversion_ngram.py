@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from hf_lecture_models.base.limits import check_tokenizer
-from hf_lecture_models.layers.ngram_tables import WordClasses
+from hf_lecture_models.layers.ngram_tables import NGramTables, WordClasses
 from hf_lecture_models.models.ngram.classes.class_files import (
     ClassFile,
     class_names,
@@ -179,12 +179,17 @@ def save_arpa(
     if of_words is not None and classes is not None:
         words = _written_classes(self.config, of_words, words, classes)
     spelling = spelling_of_unknown(decoder, unknown_word)
-    if unknown_word is not None and not (UNKNOWN in words and tables.log10_probs[0][words.index(UNKNOWN)] > -math.inf):
-        rule = "the model gives unknown words no probability, so that the file has no such word"
-        raise ValueError(f"`unknown_word` is {unknown_word!r}, but {rule}; leave it out")
+    _check_unknown(unknown_word, tables, words)
     if decoder is not None:
         tables = for_decoder(decoder, tables, words, path)
     write_arpa(tables, words, path, unknown=False, unknown_word=spelling)
+
+
+def _check_unknown(spelling: str | None, tables: NGramTables, words: list[str]) -> None:
+    """Raise a ValueError if there is no unknown word to be spelled."""
+    if spelling is not None and not (UNKNOWN in words and tables.log10_probs[0][words.index(UNKNOWN)] > -math.inf):
+        rule = "the model gives unknown words no probability, and the file lacks the word"
+        raise ValueError(f"`unknown_word` is {spelling!r}, but {rule}; leave it out")
 
 
 def _written_classes(config: NGramConfig, of_words: WordClasses, words: list[str], path: _Path) -> list[str]:

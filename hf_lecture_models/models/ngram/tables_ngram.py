@@ -72,10 +72,8 @@ def tables(self: NGramForCausalLM) -> NGramTables:
         ValueError: the model is an interpolation of several.
     """
     if isinstance(self.trie, NGramMixture):
-        raise ValueError(
-            f"the model interpolates {len(self.trie.tries)} models, each with tables of its own; take those that it "
-            "was made of, or mix them into one (static=True; hf-lecture mix --static)"
-        )
+        rule = f"the model interpolates {len(self.trie.tries)} models, each with tables of its own"
+        raise ValueError(f"{rule}; take those that it was made of, one by one, or their static mixture")
     return tables_of(self.trie)
 
 

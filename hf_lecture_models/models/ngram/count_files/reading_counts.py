@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_lecture_models.io.packing import is_damage, packing_of, unpacked
+from hf_lecture_models.io.packing import file_suffix, is_damage, packing_of, unpacked
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.models.ngram.count_files.google_tables import (
     BOOKS_MARKS,
@@ -32,12 +32,23 @@ from hf_lecture_models.models.ngram.count_files.google_tables import (
 from hf_lecture_models.models.ngram.count_files.word_counts import LARGEST_COUNT, NGramWordCounts, add_rows, from_rows
 from hf_lecture_models.models.ngram.files.arpa_format import quote
 
+SUFFIXES = (".counts", ".count")
+"""Of count files."""
 BLOCK_BYTES, MAX_LINE_BYTES = 1 << 22, 1 << 22
 LONGEST = 64
 """Words in an n-gram: a longer line is a text."""
 _BINARY = b"SRILM_BINARY_COUNTS_"
 _CONTROLS = b"\0\v\f"
 _Path = str | os.PathLike[str]
+
+
+def is_counts_name(path: _Path) -> bool:
+    """Return whether a path is that of counts: a file NAME.counts, packed or not, or a folder, as Google's are.
+
+    >>> is_counts_name("texts.counts.gz"), is_counts_name("texts.txt")
+    (True, False)
+    """
+    return file_suffix(os.fspath(path)) in SUFFIXES or os.path.isdir(path)
 
 
 def read_counts(paths: _Path | Iterable[_Path], order: int | None = None, progress: bool = True) -> NGramWordCounts:

@@ -239,9 +239,10 @@ def _keys(lines: ArpaLines, first: int, words: np.ndarray, tables: NGramTables) 
     for table, following in zip(tables.keys, words[1:-1], strict=True):
         sought = prefix * tables.vocab_size + following
         ascending = np.argsort(sought)  # a sorted search walks the table instead of jumping in it
-        found = np.searchsorted(table, sought[ascending])
+        sought = sought[ascending]
+        found = np.searchsorted(table, sought)
         prefix[ascending] = found
-        missing = ascending[table.take(found, mode="clip") != sought[ascending]] if len(table) else ascending
+        missing = ascending[table.take(found, mode="clip") != sought] if len(table) else ascending
         if len(missing):
             n = len(words)
             rule = f"its first {n - 1} words are no {n - 1}-gram of the file, but each {n}-gram extends one"

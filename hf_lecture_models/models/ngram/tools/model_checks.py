@@ -33,7 +33,7 @@ def reason_against(config: NGramConfig, classes: bool = False) -> tuple[str, str
     ('has scores of stupid back-off, not probabilities', 'fit with another smoothing')
     """
     if config.components is not None:
-        return "interpolates several models", "mix those that it was made of into one, by hf-lecture mix --static"
+        return "interpolates several models", "take those that it was made of, or their static mixture"
     if not config.is_distribution:
         return "has scores of stupid back-off, not probabilities", "fit with another smoothing"
     if config.num_classes is not None and not classes:

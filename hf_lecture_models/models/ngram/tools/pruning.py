@@ -19,7 +19,6 @@ import numpy as np
 
 from hf_lecture_models.io.progress import ProgressBar
 from hf_lecture_models.models.ngram.checks_ngram import ngram_counts
-from hf_lecture_models.models.ngram.estimation_ngram import Texts
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.tools.contexts import Contexts, without
 from hf_lecture_models.models.ngram.tools.model_checks import check_model
@@ -30,7 +29,7 @@ from hf_lecture_models.models.ngram.tools.pruning_checks import (
     units_of,
     warn_of_lower_orders,
 )
-from hf_lecture_models.models.ngram.tools.pruning_counts import counts_in_text
+from hf_lecture_models.models.ngram.tools.pruning_counts import Counts, counts_of
 from hf_lecture_models.models.ngram.tools.pruning_criteria import (
     Siblings,
     context_probs,
@@ -47,7 +46,7 @@ def prune(
     bytes: int | str | None = None,
     criterion: str = "entropy",
     history: NGramForCausalLM | None = None,
-    counts: Texts | None = None,
+    counts: Counts | None = None,
     at_most: Sequence[int] | None = None,
     tokenizer: Any = None,
     progress: bool = True,
@@ -70,7 +69,7 @@ def prune(
         criterion: "entropy" or "weighted_difference" (`pruning_criteria.py`).
         history: a model for P(h), the probability of a context; None: this one. The lower orders of Kneser-Ney are not
             the distributions of words after shorter contexts, and a warning says so.
-        counts: a text, given as to `fit`; the N(hw) of the weighted difference are then its counts.
+        counts: a text, given as to `fit`, or counts, or a file NAME.counts, for the N(hw) of the weighted difference.
         at_most: per order: n-grams that are in `counts` at most so often are removed, whatever their probability. It
             begins with 0, for the 1-grams, which stay; the last value holds for all higher orders.
         tokenizer: the model's, where it is not its `own_tokenizer`; `counts` and `history` need it.
@@ -93,7 +92,7 @@ class Pruning:
     bytes: int | str | None = None
     criterion: str = "entropy"
     history: NGramForCausalLM | None = None
-    counts: Texts | None = None
+    counts: Counts | None = None
     at_most: Sequence[int] | None = None
     tokenizer: Any = None
     progress: bool = True
@@ -123,7 +122,7 @@ class Pruning:
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return what decides about each n-gram, and what is left to other words after each context; [n-2] each."""
         totals, values, left = contexts.totals(), [], []
-        counts = None if self.counts is None else counts_in_text(model, contexts, self.counts, self.tokenizer, bar)
+        counts = None if self.counts is None else counts_of(model, contexts, self.counts, self.tokenizer, bar)
         history = self._history(model, contexts)
         for n in range(2, contexts.order + 1):
             here = history[contexts.first[n - 1] : contexts.first[n]]

@@ -53,7 +53,7 @@ def check_choice(options: Any, order: int) -> None:
 def _check_at_most(options: Any, order: int) -> None:
     limits = list(options.at_most)
     if options.counts is None:
-        raise ValueError("`at_most` needs `counts`, a text")
+        raise ValueError("`at_most` needs `counts`, a text or counts")
     if options.criterion != "entropy":
         raise ValueError(f"`criterion` is not read where `at_most` is given; leave out {options.criterion}")
     if not 0 < len(limits) <= order or limits[0] != 0 or sorted(limits) != limits:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.models.ngram.count_files.counting_texts import count_texts
+from hf_lecture_models.models.ngram.count_files.writing_counts import write_counts
 from hf_lecture_models.models.ngram.tools.contexts import Contexts
 from hf_lecture_models.models.ngram.tools.pruning import Pruning, keep_what_others_need
 from hf_lecture_models.models.ngram.tools.pruning_criteria import Siblings, context_probs, judged
@@ -254,7 +256,9 @@ def test_counts_of_a_text(tmp_path):
     counts = Counter(tuple(s[i : i + n]) for s in streams for n in range(2, 5) for i in range(len(s) - n + 1))
     limits = {2: 0, 3: 1, 4: 1}
     values = {gram: float(counts[gram] > limits[len(gram)]) for gram in grams_in_order(slow_model(model, tokenizer))}
-    for given in (seen, path, str(path)):
+    counted = count_texts(seen, 4, progress=False)
+    write_counts(counted, tmp_path / "seen.counts.gz")
+    for given in (seen, path, str(path), counted, tmp_path / "seen.counts.gz"):
         smaller, threshold = Pruning(counts=given, at_most=[0, 0, 1]).of(model)
         assert grams_of(smaller, tokenizer) == kept_of(values, 1, 4)
         assert threshold is None
@@ -265,8 +269,11 @@ def test_counts_of_a_text(tmp_path):
         p = 10 ** slow.probs[gram]
         new = new_weight(slow, gram[:-1], {gram[-1]}) * 10 ** slow.log10(gram[1:-1], gram[-1])
         weighted[gram] = counts[gram] * math.log(p / new)
-    smaller = model.prune(0.5, counts=seen, criterion="weighted_difference")
-    assert grams_of(smaller, tokenizer) == kept_of(weighted, 0.5, 4)
+    for given in (seen, counted):
+        smaller = model.prune(0.5, counts=given, criterion="weighted_difference")
+        assert grams_of(smaller, tokenizer) == kept_of(weighted, 0.5, 4)
+    with pytest.raises(ValueError, match="`counts` have n-grams of 2 words, and the model of 4"):
+        model.prune(0.5, counts=counted.up_to(2), criterion="weighted_difference")
 
 
 def test_ngrams_of_classes(tmp_path):
