@@ -44,7 +44,7 @@ UNKNOWN, BEGIN, END, PADDING = "<unk>", "<s>", "</s>", "<pad>"
 KENLM_MAGIC = b"mmap lm http://kheafield.com/code"  # KenLM's binary files begin with it
 POCKETSPHINX_MAGIC = b"Trie Language Model"  # pocketsphinx's binary files begin with it
 ZERO = -99.0  # the logarithm that stands for p = 0
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 MAX_LINE_BYTES = 1 << 20
 
 _FIRST_BYTES = 1 << 18  # of a file that are searched for \\data\\
