@@ -280,3 +280,19 @@ def test_memory_is_at_most_four_times_the_model():
             changed, _ = call()
         assert abs(sum(buffer.nbytes for buffer in changed.buffers()) / size - 1) < 0.05
         assert memory.python < 4 * size
+
+
+def test_quantised_files_of_kenlm_sum_to_one_afterwards(tmp_path):
+    """Their contexts do not; a word like another one changes no sum."""
+    model, tokenizer = fitted(3, "witten_bell")
+    model.save_kenlm(tmp_path / "lm.bin", tokenizer, kenlm_type="trie", quantise_probs=2)
+    quantised, own = NGramForCausalLM.from_kenlm(tmp_path / "lm.bin")
+    before = slow_model(quantised, own)
+    wrong = [context for context in before.contexts() if abs(before.sum_after(context) - 1) > 0.01]
+    assert wrong
+    for changed, words in (quantised.cut(own, ["a", "b", "c"]), quantised.extend(own, {"x": 0.01})):
+        after = slow_model(changed, words)
+        sums = [after.sum_after(context) for context in after.contexts()]
+        assert sums == pytest.approx([1] * len(sums), abs=2e-6)
+    like = slow_model(*quantised.extend(own, {"x": "a"}))
+    assert [like.sum_after(c) for c in wrong] == pytest.approx([before.sum_after(c) for c in wrong], abs=1e-6)
