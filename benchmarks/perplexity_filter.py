@@ -65,6 +65,13 @@ def fit(texts: list[str], folder: Path) -> tuple[Any, Any, Any]:
     return model, tokenizer, kenlm.Model(str(folder / "lm.arpa"))
 
 
+# Options of the verb that are not given.
+UNUSED = (
+    *("minus", "max_perplexity", "min_perplexity", "max_difference", "sample"),
+    *("percentile", "buckets", "cutoffs", "batch_size"),
+)
+
+
 def by_kenlm(model: Any, pieces: list[str]) -> float:
     """The perplexity of a text in its words or pieces."""
     return 10 ** (-model.score(" ".join(pieces)) / (len(pieces) + 1))
@@ -75,9 +82,8 @@ def by_the_verb(folder: Path, file: Path, pieces: str | None) -> list[float]:
         verb.run(
             str(folder),
             [str(file)],
+            **dict.fromkeys(UNUSED),
             keep=KEEP,
-            max_perplexity=None,
-            min_perplexity=None,
             measure="perplexity",
             text_column="text",
             jsonl=False,
@@ -85,7 +91,7 @@ def by_the_verb(folder: Path, file: Path, pieces: str | None) -> list[float]:
             sentencepiece=pieces and Path(pieces),
             output=folder / "kept.txt",
             scores=folder / "scores.txt",
-            batch_size=None,
+            json=False,
         )
     return list(map(float, (folder / "scores.txt").read_text("utf-8").splitlines()))
 
