@@ -78,11 +78,12 @@ def by_kenlm(model: Any, pieces: list[str]) -> float:
 
 
 def by_the_verb(folder: Path, file: Path, pieces: str | None) -> list[float]:
+    not_given: dict[str, Any] = dict.fromkeys(UNUSED)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         verb.run(
             str(folder),
             [str(file)],
-            **dict.fromkeys(UNUSED),
+            **not_given,
             keep=KEEP,
             measure="perplexity",
             text_column="text",
