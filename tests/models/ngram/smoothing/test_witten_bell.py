@@ -151,3 +151,21 @@ def test_pruned_counts_go_to_the_shorter_context(smoothing):
     expected = 3 / 6 + (left * p_b if smoothing == "witten_bell" else 0)
     assert after(model, tokenizer, "a", "b") == pytest.approx(expected)
     assert sum(after(model, tokenizer, "a", w) for w in ("a", "b", "c", "</s>", "<unk>")) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", ["witten_bell", "witten_bell_backoff"])
+def test_classes_of_words(smoothing):
+    """P(word) is that of its class, by n-grams of texts whose words are the classes, times its part of the class."""
+    texts = ["the cat sat on the mat", "a dog sat on the log", "the bird sang", "a cat ran"] * 3
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    model = NGramForCausalLM.fit(texts, tokenizer, 3, smoothing, classes=7, progress=False)
+    classes, names = model.word_classes(), tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    class_of = {name: f"class{number}" for name, number in zip(names, classes.class_of.tolist(), strict=True)}
+    of_classes = [" ".join(class_of[word] for word in text.split()) for text in texts]
+    other, own = fit(of_classes, 3, smoothing)
+    for text in ("the cat sat on a log", "a bird sang on the mat"):
+        rows = tokenizer(text, return_tensors="pt").input_ids
+        in_class = torch.from_numpy(classes.log10_probs)[rows[0, 1:]] * math.log(10)
+        expected = other.score(own(" ".join(class_of[word] for word in text.split()), return_tensors="pt").input_ids)
+        torch.testing.assert_close(model.score(rows)[0, 1:], expected[0, 1:] + in_class, atol=1e-5, rtol=0)
+    assert model(rows).logits.exp().sum(-1).allclose(torch.ones(1), atol=1e-6)
