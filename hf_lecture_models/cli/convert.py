@@ -1,7 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """`hf-lecture convert`: ARPA, KenLM's and word2vec files to folders and back, n-grams to automata, others to ONNX."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,13 @@ from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import save_fst
 from hf_lecture_models.models.ngram.files.fst_writer import FST_SUFFIX, symbols_path
 from hf_lecture_models.models.ngram.files.kenlm_writer import KenlmLayout
-from hf_lecture_models.models.ngram.saving_ngram import check_target, is_kenlm_name, save_ngrams
+from hf_lecture_models.models.ngram.saving_ngram import (
+    FILE_SUFFIX,
+    check_target,
+    is_kenlm_name,
+    refuse_existing,
+    save_ngrams,
+)
 from hf_lecture_models.models.word2vec import Word2VecConfig
 from hf_lecture_models.models.word2vec.conversion_word2vec import (
     convert_from_word2vec,
@@ -25,7 +30,6 @@ _OPTIONS_OF = {
     "ARPA": ("decoder", "unknown_word"),
 }
 _OPTIONS = {*_OPTIONS_OF["KenLM"], *_OPTIONS_OF["ARPA"]}
-_FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 
 
 def run(
@@ -62,7 +66,7 @@ def run(
     is_ngrams = _is_of_ngrams(source, target)
     if options and not is_ngrams:
         raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
-    _refuse_existing(target)
+    refuse_existing(target)
     if not (is_arpa_name(target) or is_kenlm_name(target) or is_word2vec_name(target)):
         _refuse_file_name(target)
     be_quiet()
@@ -117,7 +121,7 @@ def _is_word2vec(source: str, target: Path) -> bool:
 
 
 def _refuse_file_name(target: Path) -> None:
-    if _FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+    if FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
             "make an empty one of this name first, or name a file .arpa, .arpa.gz, .bin or .klm (KenLM's), .fst.txt or "
@@ -148,7 +152,7 @@ def _convert_word2vec(source: str, target: Path) -> None:
 def _convert_to_onnx(source: str, target: Path) -> None:
     from hf_lecture_models.hub.onnx import export_onnx
 
-    _refuse_existing(target)
+    refuse_existing(target)
     model, _ = load_model(source)
     difference = export_onnx(model, target)
     checked = "not compared with the model: onnxruntime is not installed"
@@ -160,7 +164,7 @@ def _convert_to_onnx(source: str, target: Path) -> None:
 def _convert_to_fst(source: str, target: Path) -> None:
     symbols = symbols_path(target)
     for file in (target, symbols):
-        _refuse_existing(file)
+        refuse_existing(file)
     be_quiet()
     local_only = check_location(source)
     if not is_ngram_file(source):
@@ -176,8 +180,3 @@ def _refuse_other_models(source: str, local_only: bool, config_class: type, rule
         saved = ", ".join(config.architectures or [config.model_type])
         form = ".arpa" if isinstance(config, NGramConfig) else ".onnx"
         raise ValueError(f"{source} holds {saved}, and only {rule}; name a file {form} for this model")
-
-
-def _refuse_existing(target: Path) -> None:
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{target} is there already; remove it or name another")

@@ -186,7 +186,7 @@ def save_arpa(
 
 
 def _check_unknown(spelling: str | None, tables: NGramTables, words: list[str]) -> None:
-    """Raise a ValueError if there is no unknown word to be spelled."""
+    """Raise a ValueError if the model lacks an unknown word to be spelled."""
     if spelling is not None and not (UNKNOWN in words and tables.log10_probs[0][words.index(UNKNOWN)] > -math.inf):
         rule = "the model gives unknown words no probability, and the file lacks the word"
         raise ValueError(f"`unknown_word` is {spelling!r}, but {rule}; leave it out")

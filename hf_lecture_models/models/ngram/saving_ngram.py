@@ -19,7 +19,7 @@ from hf_lecture_models.models.ngram.files.arpa_reader import read_counts
 from hf_lecture_models.models.ngram.modeling_ngram import NGramForCausalLM
 
 ARPA_SUFFIXES, KENLM_SUFFIXES = (".arpa", ".lm"), (".bin", ".klm")
-_FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
+FILE_SUFFIX = re.compile(r"\.([a-z]{2,}|bz2|h5|7z)", re.IGNORECASE)
 
 
 def check_target(target: Path) -> None:
@@ -30,15 +30,20 @@ def check_target(target: Path) -> None:
         ValueError: the name has the suffix of another kind of file.
         OSError: the file cannot be written there.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{target} is there already; remove it or name another")
+    refuse_existing(target)
     is_file = file_suffix(str(target)) in ARPA_SUFFIXES or is_kenlm_name(target)
-    if not is_file and _FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+    if not is_file and FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
             "an ARPA file (.arpa, .arpa.gz) or one of KenLM's binary files (.bin, .klm)"
         )
     check_writable(None if is_file else target, target if is_file else None)
+
+
+def refuse_existing(target: Path) -> None:
+    """Raise a FileExistsError where there is a file, or a folder that is not empty."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already; remove it or name another")
 
 
 def is_kenlm_name(name: Path) -> bool:

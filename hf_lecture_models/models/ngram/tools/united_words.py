@@ -111,7 +111,7 @@ def renumbered(tables: NGramTables, ids: np.ndarray, size: int | None = None) ->
     ([1, 6], [-2.0, -3.0, -1.0], [-5.0, -4.0])
 
     Args:
-        ids: (vocab,) int64, each number at most once; -1 for words that go, of which there are 1-grams alone.
+        ids: (vocab,) int64, each number at most once; -1 for words that go, which are in no longer n-gram.
         size: words of the new tables; None: as many as before. Those without an old number have the probability 0.
     """
     size = len(ids) if size is None else size

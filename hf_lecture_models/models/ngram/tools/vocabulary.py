@@ -202,7 +202,7 @@ def _new_ids(names: Sequence[str], tokenizer: WordTokenizer) -> np.ndarray:
 def _model(
     old: NGramForCausalLM, tables: NGramTables, tokenizer: WordTokenizer
 ) -> tuple[NGramForCausalLM, WordTokenizer]:
-    fields = {**old.config.to_dict(), "quantisation_bits": None, "table_sizes": None}
+    fields = {**old.config.to_dict(), "table_sizes": None}
     vocabulary = config_for(tokenizer)
     fields |= {name: getattr(vocabulary, name) for name in VOCABULARY_FIELDS}
     model = type(old).from_tables(tables, type(old.config).from_dict(fields))
@@ -269,12 +269,12 @@ def _expanded(tables: NGramTables, members: Sequence[Sequence[int]], vocab_size:
 def _copies(
     tables: NGramTables, n: int, contexts: np.ndarray, sizes: np.ndarray, numbers: np.ndarray, vocab_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of the new n-grams of order n, and the row of which each is a copy, (new n-grams,) int64 each.
+    """Return the keys of the new n-grams of order n, and the row that each copies, (new n-grams,) int64 each.
 
     Args:
         tables: the old ones.
         n: 2 or more.
-        contexts: (new contexts,) the row of which each is a copy; -1: of none.
+        contexts: (new contexts,) the row that each copies; -1 for a word that copies none.
         sizes: (old words,) how many members each has.
         numbers: (members,) the new numbers of all, word by word.
         vocab_size: how many new words there are.
