@@ -36,9 +36,9 @@ from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.hub.card import LEARNING_CURVE, write_card
 from hf_lecture_models.hub.facts import facts_of, facts_of_training, write_facts
 from hf_lecture_models.io.files import staged_folder, write_file
+from hf_lecture_models.io.installed_folders import training_folder
 from hf_lecture_models.io.saved_json import read_fields
 from hf_lecture_models.io.task_file import TASK_FILE, read_task_file
-from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.loading import be_quiet, load_model
 from hf_lecture_models.tasks.core.task import recipe_of
 from hf_lecture_models.tasks.registry import TASKS

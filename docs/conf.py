@@ -16,7 +16,7 @@ author = "The hf_lecture_models authors"
 copyright = "2026, the hf_lecture_models authors, Apache-2.0"
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "docs._site.extension"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "docs._site.extension", "docs._site.live"]
 root_doc = "index"
 smartquotes = False  # they would change the primes of equations
 exclude_patterns = ["downloads"]
@@ -33,7 +33,9 @@ suppress_warnings = ["myst.header"]  # the glossary's words are headings of the 
 
 html_theme = "furo"
 html_title = "hf_lecture_models"
-html_static_path = [str(Path(__file__).parent / "_static")]
+# What the build makes, such as the weights of the live pages, stands beside what the repository has.
+BUILT = Path(__file__).parent / "build" / "static"
+html_static_path = [str(folder) for folder in (Path(__file__).parent / "_static", BUILT) if folder.is_dir()]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM
 from benchmarks import release
 from benchmarks.release import RELEASES, Release, check_data, release_all
 from hf_lecture_models.cli.publish_all import plan_names, run
-from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.io.installed_folders import training_folder
 from tests.forked_python import ForkedPython
 
 NGRAM = Release("trigram", "ngram", ("--test_files", "[test.txt]"), "8 bits")

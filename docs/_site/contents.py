@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+from hf_lecture_models.lab.live.pages import PAGES
+
 INDEX = "README.md"
 
 # A page that no section names stands in the last one, so that a new file in docs/ needs no line here.
@@ -14,6 +16,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/errata.md",
         "docs/glossary.md",
     ],
+    "Live": ["docs/live/README.md", *(f"docs/live/{name}.md" for name in PAGES)],
     "Notebooks": ["docs/notebooks/README.md", "docs/notebooks/*.md"],
     "Models": [
         f"hf_lecture_models/models/{name}/README.md"

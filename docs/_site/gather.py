@@ -17,7 +17,7 @@ from docs._site.links import page_file, rewrite_links
 from docs._site.sources import source_page
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["*.md", "docs/*.md", "docs/notebooks/*.md", "hub_cards/*.md", "benchmarks/README.md"]
+PAGES = ["*.md", "docs/*.md", "docs/live/*.md", "docs/notebooks/*.md", "hub_cards/*.md", "benchmarks/README.md"]
 SOURCES = ["hf_lecture_models/models/**/*.py"]
 # Their sources are pages only where a page links them; the reference documents nothing of them.
 WITHOUT_REFERENCE = {"cli", "data", "io", "trainer"}

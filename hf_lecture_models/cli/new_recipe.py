@@ -17,10 +17,10 @@ from hf_lecture_models.cli.new_report import Looked, counted, is_missing
 from hf_lecture_models.data.holdout import SHARE
 from hf_lecture_models.data.looking import Lengths, is_without_blanks, lengths_of, scripts_of
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.installed_folders import training_folder
 from hf_lecture_models.io.recipe import write_yaml
 from hf_lecture_models.io.runs import no_log
 from hf_lecture_models.io.system import resident_bytes, shell_quoted
-from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.core.task import Task
 from hf_lecture_models.tasks.language_models.documents import document_starts
 from hf_lecture_models.trainer.estimate import Estimate, measure_steps

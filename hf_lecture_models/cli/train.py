@@ -11,7 +11,7 @@ from pathlib import Path
 from hf_lecture_models.cli.app import plain_errors
 from hf_lecture_models.cli.declared import check_fields, declared_names
 from hf_lecture_models.cli.exec import run_program
-from hf_lecture_models.io.training_folder import training_folder
+from hf_lecture_models.io.installed_folders import training_folder
 
 # A command in the comment of a recipe: the task or its script, and the recipe that it reads, by its name or file.
 _COMMAND = re.compile(r"(?:\bhf-lecture\s+train\s+|\btraining/)(\w+)(?:\.py)?(?:\s+(?:\S*/)?([\w.-]+))?")

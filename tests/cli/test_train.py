@@ -102,7 +102,7 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
         files: Any = None
 
     monkeypatch.setattr(
-        training_folder, "__file__", str(tmp_path / "site-packages/hf_lecture_models/io/training_folder.py")
+        training_folder, "__file__", str(tmp_path / "site-packages/hf_lecture_models/io/installed_folders.py")
     )
     monkeypatch.setattr(training_folder, "distribution", lambda name: Installed)
     with pytest.raises(FileNotFoundError, match="the training scripts were not installed"):

@@ -4,13 +4,13 @@
 import io
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
 
 from hf_lecture_models.lab.demo import page as demo
 from hf_lecture_models.lab.demo.defaults import default_models
+from tests.browser import axe_script
 from tests.interop.demo_view import ask, open_tab, opened
 from tests.interop.installed import need
 from tests.lab.demo.small_models import MODELS
@@ -47,12 +47,6 @@ def address():
     page = demo.build_page(models)
     yield demo.launch(page)
     page.close(verbose=False)
-
-
-def axe_script():
-    """The text of axe-core, which the package axe-playwright-python brings."""
-    package = pytest.importorskip("axe_playwright_python")
-    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
 # Texts and fields that stick out of the screen, but for those that scroll in an element of their own.

@@ -22,9 +22,9 @@ import torch
 from huggingface_hub import constants
 
 from hf_lecture_models.io.files import check_writable, staged_folder
+from hf_lecture_models.io.installed_folders import training_folder
 from hf_lecture_models.io.progress import no_progress
 from hf_lecture_models.io.runs import raise_signal
-from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.tasks.core.main import train_from_command
 from hf_lecture_models.tasks.registry import TASKS
 from hf_lecture_models.version import __version__

@@ -14,8 +14,8 @@ import numpy as np
 from transformers import set_seed
 
 from hf_lecture_models.data.rows import Rows
+from hf_lecture_models.io.installed_folders import training_folder
 from hf_lecture_models.io.recipe import load_recipe
-from hf_lecture_models.io.training_folder import training_folder
 from hf_lecture_models.lab.claims.methods.ablation import leave_out
 from hf_lecture_models.lab.claims.methods.pre_training import start_from_pretrained, with_words_of
 from hf_lecture_models.lab.claims.methods.texts import part_texts

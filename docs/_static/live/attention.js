@@ -1,0 +1,2 @@
+"use strict";
+startLivePage("attention", (root) => root.append("..."));

@@ -1,0 +1,2 @@
+"use strict";
+startLivePage("gradients", (root) => root.append("..."));

@@ -1,0 +1,2 @@
+"use strict";
+startLivePage("pieces", (root) => root.append("..."));

@@ -1,0 +1,2 @@
+"use strict";
+startLivePage("smoothing", (root) => root.append("..."));

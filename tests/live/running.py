@@ -1,0 +1,53 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""The scripts of the live pages in node, and the pages in Chromium, as their tests use them."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hf_lecture_models.lab.live.pages import read_script
+
+NODE = shutil.which("node") or shutil.which("nodejs")
+
+
+def run_node(folder: Path, scripts: Sequence[str], code: str, data: Any = None) -> Any:
+    """Run scripts of the live pages, then `code`, in node; return what the function `main(data)` of `code` returns.
+
+    The test is skipped where node is missing.
+    """
+    if NODE is None:
+        pytest.skip("no node in PATH")
+    program = "\n".join([*(read_script(name) for name in scripts), code])
+    program += "\nconst input = JSON.parse(require('fs').readFileSync(0, 'utf8'));"
+    program += "\nprocess.stdout.write(JSON.stringify(main(input)));\n"
+    (folder / "program.js").write_text(program, encoding="utf-8")
+    run = subprocess.run(
+        [NODE, "program.js"], cwd=folder, input=json.dumps(data), capture_output=True, encoding="utf-8", check=False
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return json.loads(run.stdout)
+
+
+@contextmanager
+def opened(browser: Any, file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Any]:
+    """Yield a live page from its file, ready for use; it must raise no error and ask for nothing but files."""
+    view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said: list[str] = []
+    asked: list[str] = []
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    view.on("request", lambda request: asked.append(request.url))
+    try:
+        view.goto(file.resolve().as_uri())  # returns when all scripts have run
+        assert view.locator("[data-live][data-ready=yes]").count() == 1, said
+        yield view
+        assert not said, said
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    finally:
+        view.close()

@@ -1,0 +1,43 @@
+# Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
+"""Each live page in a browser, from a file: wide and on a telephone, light and dark, by axe, with nothing cut off."""
+
+import pytest
+
+from hf_lecture_models.lab.live.pages import PAGES, standalone_page
+from hf_lecture_models.lab.live.weights import weights_script
+from tests.browser import axe_violations
+from tests.live.running import opened
+
+pytestmark = pytest.mark.slow
+MOST_BYTES = 5_000_000
+# Elements that stick out of the screen, but for those that scroll in an element of their own.
+_CUT = """() => [...document.querySelectorAll(".live *")].filter(one => {
+  const box = one.getBoundingClientRect();
+  const scrolls = one.closest(".live-wide, svg, option");
+  return box.width && !scrolls && (box.left < -1 || box.right > innerWidth + 1);
+}).map(one => one.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, live_models):
+    """The file of each page, by its name."""
+    folder = tmp_path_factory.mktemp("live")
+    weights = weights_script(live_models, half=True, example="the old cat ")
+    for name, page in PAGES.items():
+        text = standalone_page(page, weights if page.has_models else None)
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in PAGES}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_can_be_read(browser, files, width, scheme):
+    problems = {}
+    for name, file in files.items():
+        with opened(browser, file, width, scheme) as view:
+            found = [f"cut: {one}" for one in view.evaluate(_CUT)] + axe_violations(view)
+            wide = view.evaluate("document.documentElement.scrollWidth")
+            found += [f"{wide} pixels wide"] if wide > width else []
+        if found:
+            problems[name] = found
+    assert problems == {}
