@@ -27,6 +27,6 @@ function drawCard({ title, seen, colour, model, tokenizer }, text) {
   const logProbs = model.logProbs(state);
   const best = [...logProbs.keys()].sort((a, b) => logProbs[b] - logProbs[a]).slice(0, 8);
   return element("section", { className: "live-card", style: { "--live-colour": `var(${colour})` } },
-    element("h3", { textContent: title }), element("small", { textContent: seen }),
+    element("h2", { textContent: title }), element("small", { textContent: seen }),
     ...best.map((word) => bar(tokenizer.tokens[word], Math.exp(logProbs[word]))));
 }
