@@ -8,6 +8,7 @@ INDEX = "README.md"
 # A page that no section names stands in the last one, so that a new file in docs/ needs no line here.
 SECTIONS: dict[str, list[str]] = {
     "Course": [
+        "docs/sixty_minutes.md",
         "docs/lecture_map.md",
         "docs/exercises.md",
         "docs/claims.md",

@@ -144,9 +144,9 @@ TEXTS = {
                 (
                     Column(
                         (
-                            Box("transform", "Masked words", "LN(GELU(W_m h_t + b_m))"),
+                            Box("transform", "Predict masked words", "LN(GELU(W_m h_t + b_m))"),
                             Box("lm_head", "Output layer", "W_e^T"),
-                            Data("masked words", "prediction_logits", starts=False),
+                            Data("Masked words", "prediction_logits", starts=False),
                             SOFTMAX,
                         )
                     ),
@@ -155,7 +155,7 @@ TEXTS = {
                             Step("h_1, of [CLS]"),
                             Box("model.pooler", "Pooler", "c = tanh(W_c h_1 + b_c)"),
                             Box("seq_relationship", "Next sentence", "W_n c + b_n"),
-                            Data("follows, or not", "seq_relationship_logits", starts=False),
+                            Data("Follows, or not", "seq_relationship_logits", starts=False),
                             SOFTMAX,
                         )
                     ),

@@ -15,7 +15,7 @@ from docs._site.pictures.recording import Recording
 
 WIDTH, MARGIN = 480, 14
 ARROW = 18
-LETTERS = {"title": (15, 0.66), "formula": (14, 0.6), "code": (12, 0.605), "note": (13, 0.6)}
+LETTERS = {"title": (15, 0.66), "formula": (14, 0.57), "code": (12, 0.605), "note": (13, 0.6)}
 """Of each kind of text its size, and the width of a letter as a share of it."""
 FILLS = {
     "Embedding": "#dfeafb",
