@@ -48,7 +48,14 @@ SECTIONS: dict[str, list[str]] = {
         "docs/seeing.md",
         "docs/clients.md",
     ],
-    "Reference": ["api/index.rst", "docs/code.md", "docs/versions.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    "Reference": [
+        "api/index.rst",
+        "docs/code.md",
+        "docs/versions.md",
+        "CONTRIBUTING.md",
+        "CODE_OF_CONDUCT.md",
+        "CHANGELOG.md",
+    ],
     "Results": ["docs/speed.md", "benchmarks/README.md", "hub_cards/README.md"],
     "Topics": ["docs/*.md"],
 }
