@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.figures import without_comments
+from docs._site.equations import equation_rows
 from hf_lecture_models.lab.exercises.registry import EXERCISES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "sixty_minutes.md").read_text(encoding="utf-8")
@@ -28,6 +29,8 @@ def test_a_stop_has_idea_equation_picture_task_and_figure(stop: tuple[str, str, 
     assert 2 <= len(re.findall(r"[.?](?:\s|$)", re.sub(r"\([^)]*\)", "", idea))) <= 4
     assert re.search(r"[RYN](?::| s)\d", idea), "its slides"
     assert re.match(r" {4}\S", rest), "the equation"
+    rows = equation_rows(rest.splitlines()[0].strip())
+    assert {kind for row in rows or [] for kind, _ in row} == {"math"}, "the site shows it as mathematics"
     parts = [rest.find(part) for part in ("](", "\n**Do:** ", "\n**Measured:** ")]
     assert 0 <= parts[0] < parts[1] < parts[2]
     measured = rest[parts[2] :]

@@ -7,3 +7,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name in PICTURES:
         (FOLDER / f"{name}.svg").write_text(picture(name), encoding="utf-8")
+    print(f"{len(PICTURES)} pictures are in {FOLDER}")
