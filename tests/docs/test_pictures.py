@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from docs._site.pictures.all import FOLDER, PICTURES, draw_recorded, record
-from docs._site.pictures.drawing import Column, with_scripts, wrapped
+from docs._site.pictures.drawing import Column
+from docs._site.pictures.lettering import with_scripts, wrapped
 from docs._site.pictures.recording import Recording
 
 ROOT = Path(__file__).resolve().parents[2]
