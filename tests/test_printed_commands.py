@@ -127,6 +127,9 @@ SHORTER = {
 }
 
 NOT_RUN = {
+    r"python -m docs\._site\.pictures": (
+        "it writes into the repository; tests/docs/test_pictures.py compares the files with what it writes"
+    ),
     r"hf-lecture (new TASK FILES?( \.\.\.)?|train TASK --help)": "forms",
     r"python benchmarks/own_data\w*\.py .*": "it needs another environment, with the packages that it measures",
     r"pip install .*": "it changes the environment in which the tests run; .ci/run begins with the README's two",

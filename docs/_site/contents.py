@@ -10,6 +10,7 @@ INDEX = "README.md"
 # A page that no section names stands in the last one, so that a new file in docs/ needs no line here.
 SECTIONS: dict[str, list[str]] = {
     "Course": [
+        "docs/sixty_minutes.md",
         "docs/lecture_map.md",
         "docs/exercises.md",
         "docs/claims.md",
@@ -50,7 +51,14 @@ SECTIONS: dict[str, list[str]] = {
         "docs/seeing.md",
         "docs/clients.md",
     ],
-    "Reference": ["api/index.rst", "docs/code.md", "docs/versions.md", "CONTRIBUTING.md", "CHANGELOG.md"],
+    "Reference": [
+        "api/index.rst",
+        "docs/code.md",
+        "docs/versions.md",
+        "CONTRIBUTING.md",
+        "CODE_OF_CONDUCT.md",
+        "CHANGELOG.md",
+    ],
     "Results": ["docs/speed.md", "benchmarks/README.md", "hub_cards/README.md"],
     "Topics": ["docs/*.md"],
 }
