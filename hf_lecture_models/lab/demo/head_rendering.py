@@ -28,14 +28,14 @@ def render_classes(found: Found, classes: int, is_number: bool = False, image: s
     return block(f"{shown}{_table('class', found)}{rest}")
 
 
-def _table(head: str, found: Found) -> str:
+def _table(head: str, found: Found, of: str = "") -> str:
     rows = "".join(
         f'<tr><td class="token">{name_html(str(one["label"]))}</td>'
         f'<td class="number probability">{one["score"]:.2%}</td>{bar(one["score"])}</tr>'
         for one in sorted(found, key=lambda one: -one["score"])
     )
     columns = f'<th>{head}</th><th class="number">probability</th><td></td>'
-    return table(columns, rows, f"probability of each {head}")
+    return table(columns, rows, f"probability of each {head}{of}")
 
 
 def tag_step(label: str, labels: Sequence[str]) -> int:
@@ -74,7 +74,7 @@ def render_fillings(found: Found) -> str:
     """Return a table of words for each gap, and the text with the most probable word of the first."""
     tables = ""
     for mask, words in groupby(found, key=lambda one: one["mask"]):
-        tables += f"<p><b>Gap {mask + 1}</b></p>{_table('word', list(words))}"
+        tables += f"<p><b>Gap {mask + 1}</b></p>{_table('word', list(words), f' in gap {mask + 1}')}"
     return block(tables)
 
 

@@ -200,7 +200,7 @@ def _pairs(scored: Sequence[ScoredText]) -> str:
     refusals = "".join(f"<p>{_impossible(one)}</p>" for one in scored if not one.possible)
     aligned = [one.spans for one in scored if one.possible]
     pairs = "".join(
-        f'<span class="pair"><span class="word">{_label(spans[0])}</span>{"".join(map(_small, spans))}</span>'
+        f'<span class="pair"><span class="word">{_marked_label(spans)}</span>{"".join(map(_small, spans))}</span>'
         for spans in zip(*aligned, strict=True)
     )
     return f'{_legend(scored)}{refusals}<div class="pieces">{pairs}</div>'
@@ -209,7 +209,10 @@ def _pairs(scored: Sequence[ScoredText]) -> str:
 def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredText]]) -> str:
     """Return a table for each sentence, with a row for each model, a coloured cell for each word, and the sum."""
     least = [min(scored, key=lambda one: one.bits) for scored in zip(*sentences, strict=True)]
-    tables = "".join(_surprisal_table(names, scored, least) for scored in sentences)
+    tables = "".join(
+        _surprisal_table(names, scored, least, f"surprisal of each word of sentence {number}")
+        for number, scored in enumerate(sentences, 1)
+    )
     note = (
         '<p class="note">A language model is surprised by a word after those before it, and by the end of the text; a '
         "model of masked words (BERT) by a word between all the others. Over all sentences its probabilities do not "
@@ -218,16 +221,18 @@ def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredTe
     return block(f"{_legend([one for scored in sentences for one in scored])}{tables}{note}")
 
 
-def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText]) -> str:
-    words = next((one.spans for one in scored if one.possible), [])
-    head = "".join(f'<th class="word">{_label(span)}</th>' for span in words)
+def _surprisal_table(
+    names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText], title: str
+) -> str:
+    words = list(zip(*(one.spans for one in scored if one.possible), strict=True))
+    head = "".join(f'<th class="word">{_marked_label(spans)}</th>' for spans in words)
     rows = ""
     for name, one, best in zip(names, scored, least, strict=True):
         cells = "".join(map(_bits_cell, one.spans)) or f"<td colspan={max(1, len(words))}>{_impossible(one)}</td>"
         total = f"<b>{_bits(one.bits)}</b>" if one is best else _bits(one.bits)
         rows += f'<tr><th class="name">{name_html(name)}</th>{cells}<td class="number">{total}</td></tr>'
     head = f'<td></td>{head}<th class="number">sum</th>'
-    return table(head, rows, "surprisal of each word")
+    return table(head, rows, title)
 
 
 def _bits_cell(span: TokenSpan) -> str:
@@ -262,6 +267,11 @@ def _legend(scored: Sequence[ScoredText]) -> str:
 
 def _unknown(span: TokenSpan) -> str:
     return _UNKNOWN if span.unknown else ""
+
+
+def _marked_label(spans: Sequence[TokenSpan]) -> str:
+    """Return a word, marked if one of the models does not know it; the bits of these models are marked too."""
+    return f"<span{next(filter(None, map(_unknown, spans)), '')}>{_label(spans[0])}</span>"
 
 
 def _label(span: TokenSpan) -> str:

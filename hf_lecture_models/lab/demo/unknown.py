@@ -68,7 +68,7 @@ def as_read(models: Sequence[LoadedModel], *texts: str) -> str:
         return ""
     boxes = "".join(
         (f'<p class="note">{escaped(", ".join(names))}</p>' if len(models) > 1 else "")
-        + f'<div class="text" tabindex="0" role="region" aria-label="the text as the model reads it">{lines}</div>'
+        + f'<div class="text" tabindex="0" role="region" aria-label="text as {escaped(names[0])} reads it">{lines}</div>'
         for lines, names in shown.items()
     )
     return block(boxes + unknown_legend())
@@ -97,8 +97,14 @@ def known_vocabulary(loaded: LoadedModel) -> tuple[str, list[str]]:
         words = sorted(set(tokenizer.get_vocab()) - set(tokenizer.convert_ids_to_tokens(ids)))
         said = f"{len(words):,} words"
         if not _has_words(tokenizer):
-            said, words = f"any text, in {len(words):,} pieces", _words_of_recipe(loaded.model)
-    said += f"; trained on {len(words):,} words" if words and said.startswith("any") else ""
+            said = (
+                f"{len(words):,} pieces of words"
+                if unknown_tokens(tokenizer)
+                else f"any text, in {len(words):,} pieces"
+            )
+            words = _words_of_recipe(loaded.model)
+    if words and not said.endswith("words"):
+        said += f"; trained on {len(words):,} words"
     return (f"{images}; it writes {said}" if images else said), words if len(words) <= _MOST_SHOWN else []
 
 
