@@ -16,7 +16,8 @@ from hf_lecture_models.tokenization.splitting import WORD
 
 Spans = list[tuple[int, int]]
 _MOST_SHOWN = 2_000  # words of a vocabulary
-_TEXTS = ("train_texts", "train_rows")
+# Where a recipe holds its own texts, and the field of a row that a model reads.
+_TEXTS, _FIELDS = ("train_texts", "train_rows"), ("source", "text", "tokens")
 
 
 def unknown_spans(tokenizer: Any, text: str) -> Spans:
@@ -68,10 +69,14 @@ def as_read(models: Sequence[LoadedModel], *texts: str) -> str:
         return ""
     boxes = "".join(
         (f'<p class="note">{escaped(", ".join(names))}</p>' if len(models) > 1 else "")
-        + f'<div class="text" tabindex="0" role="region" aria-label="text as {escaped(names[0])} reads it">{lines}</div>'
+        + _scrolled(f"text as {names[0]} reads it", lines)
         for lines, names in shown.items()
     )
     return block(boxes + unknown_legend())
+
+
+def _scrolled(name: str, content: str, kind: str = "text") -> str:
+    return f'<div class="{kind}" tabindex="0" role="region" aria-label="{escaped(name)}">{content}</div>'
 
 
 def known_vocabulary(loaded: LoadedModel) -> tuple[str, list[str]]:
@@ -121,10 +126,11 @@ def _words_of_recipe(model: Any) -> list[str]:
         recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return []
-    rows = [row for name in _TEXTS for row in (recipe.get(name) or [] if isinstance(recipe, dict) else [])]
-    texts = [row if isinstance(row, str) else row.get("source") or row.get("text") or row.get("tokens") for row in rows]
-    words = (one.split() if isinstance(one, str) else map(str, one or []) for one in texts)
-    return sorted({word for own in words for word in own})
+    words = set[str]()
+    for row in [row for name in _TEXTS if isinstance(recipe, dict) for row in recipe.get(name) or []]:
+        own = next((row[key] for key in _FIELDS if row.get(key)), []) if isinstance(row, dict) else row
+        words.update(own.split() if isinstance(own, str) else map(str, own))
+    return sorted(words)
 
 
 def render_known(models: Sequence[LoadedModel]) -> str:
@@ -135,17 +141,10 @@ def render_known(models: Sequence[LoadedModel]) -> str:
     if counts:
         span = f"{min(counts):,}" + (f" to {max(counts):,}" if max(counts) > min(counts) else "")
         head = f"These models know few words ({span} each): see which"
-    items = "".join(
-        f"<li>{name_html(loaded.name)}: {escaped(said)}"
-        + (
-            f'<div class="text words" tabindex="0" role="region" aria-label="words of {escaped(loaded.name)}">'
-            f"{escaped(' '.join(words))}</div>"
-            if words
-            else ""
-        )
-        + "</li>"
-        for loaded, (said, words) in zip(models, known, strict=True)
-    )
+    items = ""
+    for loaded, (said, words) in zip(models, known, strict=True):
+        listed = _scrolled(f"words of {loaded.name}", escaped(" ".join(words)), "text words") if words else ""
+        items += f"<li>{name_html(loaded.name)}: {escaped(said)}{listed}</li>"
     note = (
         '<p class="note">They were trained on the sentences of their recipes, or on small images: enough to show how '
         "each architecture works. In the answers a word that is not in the vocabulary has dots below it.</p>"
