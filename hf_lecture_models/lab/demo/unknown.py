@@ -121,9 +121,10 @@ def _has_words(tokenizer: Any) -> bool:
 
 def _words_of_recipe(model: Any) -> list[str]:
     """Return the words of the texts that the recipe in the model's folder holds."""
-    path = Path(getattr(model, "name_or_path", "") or "", "recipe.yaml")
+    if model is None or not model.name_or_path:
+        return []
     try:
-        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
+        recipe = yaml.safe_load(Path(model.name_or_path, "recipe.yaml").read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return []
     words = set[str]()
