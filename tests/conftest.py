@@ -7,7 +7,8 @@ import os
 import tempfile
 
 # Before transformers is imported: it reads these once.
-for _name in [name for name in os.environ if name.startswith("HF_") and name != "HF_LECTURE_DATA"]:
+_OURS = ("HF_LECTURE_DATA", "HF_LECTURE_READER", "HF_LECTURE_DEMO_PICTURES")
+for _name in [name for name in os.environ if name.startswith("HF_") and name not in _OURS]:
     del os.environ[_name]
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"

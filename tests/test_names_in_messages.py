@@ -45,6 +45,8 @@ NO_CLASSES = {
     "MultiRNNCell",
 }
 NO_CLASSES |= {"WenQuanYi", "WikiText", "WordPiece", "YaHei"}
+# Of the demo page's script: classes and keys of the browser.
+NO_CLASSES |= {"ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "DataTransfer", "MutationObserver", "Uint8Array"}
 FIXED = [
     pytest.param(config, name, program, id=f"{config.__name__}.{name}")
     for config in CONFIG_MAPPING._extra_content.values()

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from hf_lecture_models.analysis.figures import (
+    COLOUR_SCALE,
     COLOURS,
-    FONT_SIZE,
     LONGEST,
     SEQUENTIAL,
     WIDTH,
@@ -34,8 +34,8 @@ from hf_lecture_models.base.evaluation_mode import evaluation_mode
 
 # Nobody can read more rows and columns of letters on a slide.
 _MOST_TOKENS = 40
-# Cells get their number in per cent while it fits, and while it says something.
-_MOST_NUMBERED, _LEAST_NUMBERED = 20, 0.095
+# Cells get their number in per cent while it fits.
+_MOST_NUMBERED = 20
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,8 @@ def save_attention_map(
 ) -> None:
     """Draw the map of one head, or the mean map that `AttentionMaps.of` gives: rows attend to columns.
 
+    Cells are coloured as in `figures.draw_weights`, and have their weight in per cent if there are 20 tokens or fewer.
+
     Args:
         model_name: for the caption.
 
@@ -154,27 +156,11 @@ def save_attention_map(
     size, room = max(2.4, 0.4 * len(tokens)), label_room(tokens)
     numbered = len(tokens) <= _MOST_NUMBERED
     title = f"Attention in %, {which_heads(maps, layer, head)}"
+    below = f"{COLOUR_SCALE}. {caption(model_name, tokens)}"
     width = size + (0.6 if numbered else 1.5) + 1.5 * room
-    with slide(path, title, caption(model_name, tokens), max(5.0, width), size + 0.1 + 0.9 * room) as axes:
-        draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, float(weights.max()), bar=not numbered)
+    with slide(path, title, below, max(5.0, width), size + 0.1 + 0.9 * room) as axes:
+        draw_weights(axes, weights, tokens, tokens, SEQUENTIAL, numbered)
         axes.set_ylabel("this token attends to ...")
-        if numbered:
-            _write_numbers(axes, weights)
-
-
-def _write_numbers(axes: Any, weights: Tensor) -> None:
-    middle = float(weights.max()) / 2
-    for row, column in (weights >= _LEAST_NUMBERED).nonzero().tolist():
-        value = float(weights[row, column])
-        axes.text(
-            column + 0.5,
-            row + 0.5,
-            f"{100 * value:.0f}",
-            ha="center",
-            va="center",
-            fontsize=FONT_SIZE,
-            color="white" if value > middle else "black",
-        )
 
 
 def save_attention_of_word(
@@ -207,7 +193,8 @@ def save_all_heads(
 ) -> None:
     """Draw small maps of all heads, a row for each layer, or of one layer alone; arguments as for `save_attention_map`.
 
-    Each map has the tokens in their order, from the top and from the left; dark is 1, light is 0.
+    Each map has the tokens in their order, from the top and from the left; dark is 1, light is 0. The colour is that of
+    the weight's square root, so that heads with small weights are seen beside others with large ones.
     """
     layers = [maps.heads(layer)] if layer is not None else list(maps.layers)
     numbers = [layer] if layer is not None else list(range(1, len(layers) + 1))
@@ -221,8 +208,9 @@ def save_all_heads(
     title = f"Attention in {'all layers and heads' if layer is None else f'the heads of layer {layer}'}"
     cell = max(0.36, min(1.0, (WIDTH - 1.2) / columns))
     width, height = max(WIDTH, cell * columns + 1.2), cell * len(layers) + 0.7
-    with slide(path, title, caption(model_name, maps.text.tokens), width, height) as axes:
-        axes.imshow(picture.numpy(), cmap=SEQUENTIAL, vmin=0, vmax=1, interpolation="nearest")
+    below = f"Colour: square root of the weight, light 0, dark 1. {caption(model_name, maps.text.tokens)}"
+    with slide(path, title, below, width, height) as axes:
+        axes.imshow(picture.sqrt().numpy(), cmap=SEQUENTIAL, vmin=0, vmax=1, interpolation="nearest")
         axes.set_xticks([(i + 0.5) * side for i in range(columns)], range(1, columns + 1))
         axes.set_yticks([(i + 0.5) * side for i in range(len(layers))], numbers)
         axes.set_xlabel("head")

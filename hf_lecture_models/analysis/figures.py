@@ -43,12 +43,16 @@ _OTHER_SCRIPTS = (
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Hiragino Sans", "Microsoft YaHei", "WenQuanYi Zen Hei"),
     *("Noto Sans", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS", "Segoe UI Symbol"),
 )
+COLOUR_SCALE = "Colour: share of the row's largest weight"
+"""For the captions of pictures that `draw_weights` draws."""
 LONGEST = 3.0
 """Inches to which the labels of ticks are cut, which an ellipsis shows."""
 _MOST_MARKED = 20  # points of a curve that get a marker
 _LINE = 1.3 / 72  # inches of a line of one point
 _MARGIN = 0.12  # inches at the edges of a slide
 _MOST_LINES = 4  # of a caption
+_LEAST_NUMBERED = 0.095  # of a weight, which then has two digits
+_LIGHT = 1.5  # the sum of red, green and blue from which on black letters are read better than white ones
 # The style is a setting of the whole process: only one figure may be drawn at a time.
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -223,19 +227,27 @@ def wrap(text: str, inches: float, size: float = FONT_SIZE, most: int = _MOST_LI
 
 
 def draw_weights(
-    axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, most: float, bar: bool = True
+    axes: Any, weights: Any, rows: Sequence[str], columns: Sequence[str], colours: str, numbered: bool
 ) -> None:
-    """Draw weights (rows, columns) from 0 to `most` as colours, with a word beside each row and above each column.
+    """Draw weights (rows, columns) as colours, with a word beside each row and above each column.
+
+    A colour is the weight's share of the largest weight in its row, so that a row of small weights shows their order
+    too; `COLOUR_SCALE` says so.
 
     Args:
-        bar: draw the bar that explains the colours; one cell with its number needs none.
+        numbered: write weights of 9.5 % or more into their cells, in per cent; otherwise draw the bar of the colours.
     """
     rows, columns = ([shorten(word, LONGEST) for word in words] for words in (rows, columns))
-    mesh = axes.pcolormesh(weights.numpy(), cmap=colours, vmin=0, vmax=most)
+    shares = (weights / weights.amax(1, keepdim=True).clamp(min=1e-9)).numpy()
+    mesh = axes.pcolormesh(shares, cmap=colours, vmin=0, vmax=1)
     words_on_top(axes, [place + 0.5 for place in range(len(columns))], columns)
     axes.set_yticks([place + 0.5 for place in range(len(rows))], rows, parse_math=False)
     axes.invert_yaxis()
-    if not bar:
+    if numbered:
+        for row, column in (weights >= _LEAST_NUMBERED).nonzero().tolist():
+            light = sum(mesh.cmap(mesh.norm(shares[row, column]))[:3]) > _LIGHT
+            style = {"ha": "center", "va": "center", "fontsize": FONT_SIZE, "color": "black" if light else "white"}
+            axes.text(column + 0.5, row + 0.5, f"{100 * float(weights[row, column]):.0f}", **style)
         return
     # Of the axes' width the bar takes as much as its labels need; the cells are squares by the size of the figure.
     width = axes.figure.get_size_inches()[0]

@@ -127,15 +127,16 @@ def test_pictures_say_what_they_show(tmp_path):
     save_all_heads(maps, tmp_path / "all.svg", "a $BERT$")
     save_all_heads(maps, tmp_path / "layer.pdf", "a $BERT$", layer=1)
     said = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")}
+    lines = {name: " ".join(re.findall("<!-- (.*?) -->", text)) for name, text in said.items()}
     assert said["map"] == said["again"], "the same picture is the same file"
     assert (tmp_path / "layer.pdf").read_bytes().startswith(b"%PDF")
     for name, texts in {
-        "map": ["Attention in %, layer 2, head 1", "dog"],
+        "map": ["Attention in %, layer 2, head 1", "dog", "Colour: share of the row's largest weight."],
         "word": ["To what “cat” attends, mean over 2 heads of layer 2", "all tokens alike"],
-        "all": ["Attention in all layers and heads", "head", "layer"],
+        "all": ["Attention in all layers and heads", "head", "layer", "Colour: square root of the weight"],
     }.items():
         for text in [*texts, "a $BERT$: [CLS] the cat [SEP] the dog [SEP]"]:
-            assert f"<!-- {text} -->" in said[name], (name, text)
+            assert text in lines[name], (name, text)
         # Glyphs are drawn at a hundredth of the letters' size.
         sizes = {
             float(size)

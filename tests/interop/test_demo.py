@@ -92,6 +92,22 @@ def test_a_text_is_continued(view, models):
     )
 
 
+def test_the_same_seed_gives_the_same_text_and_another_click_the_next_seed(view, models):
+    expected = [continue_text(models[0], "the", Sampling(30, seed=seed))["text"] for seed in range(3)]
+    assert len(set(expected)) == 3
+    view.fill("#prompt textarea", "the")
+    seed = view.get_by_label("Seed of sampling")
+    for place, button in enumerate(("continue", "continue-another", "continue-another")):
+        view.click(f"#button-{button}")
+        view.wait_for_function(
+            "text => document.querySelector('#continuation .text')?.innerText === text", arg=expected[place]
+        )
+        assert seed.input_value() == str(place)
+    seed.fill("0")
+    view.click("#button-continue")
+    view.wait_for_function("text => document.querySelector('#continuation .text').innerText === text", arg=expected[0])
+
+
 def test_sentences_are_ranked_in_colours(view, models):
     sentences = ["the sea saw the the zebra", "the old man saw the sea", EVIL]
     open_tab(view, "Rank")

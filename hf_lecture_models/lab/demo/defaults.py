@@ -58,7 +58,7 @@ class DefaultModel(NamedTuple):
 DEFAULT_MODELS = (
     DefaultModel("trigram", "ngram", N_GRAM),
     DefaultModel("lstm", "recurrent_tiny", "causal_lm"),
-    DefaultModel("bag_of_words", "bag_of_words_tiny", "text_classification"),
+    DefaultModel("bag_of_words", "bag_of_words_reviews_tiny", "text_classification"),
     DefaultModel("elmo_tagger", "elmo_tagger_tiny", "token_classification"),
     DefaultModel("bert_masked", "bert_tiny", "masked_lm"),
     DefaultModel("bert_answers", "bert_squad_tiny", "question_answering"),

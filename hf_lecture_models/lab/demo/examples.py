@@ -15,6 +15,8 @@ SENTENCES = (
     "it is the first of the two",
     "the keeper of the lighthouse reads a letter",
 )
+TRANSLATED = (LECTURE_SENTENCE, "A black dog runs on the beach.", "La petite maison est verte")
+"""In the languages from which the recipes translate."""
 GAP = "___"
 _WORDS = 6
 _MOST_PIECES = 2.0

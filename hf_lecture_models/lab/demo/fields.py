@@ -36,7 +36,13 @@ def add_choice_of_model(gradio: Any, models: Sequence[LoadedModel]) -> Any:
 
 
 def add_button(
-    gradio: Any, label: str, answer: Answer, inputs: list[Any], outputs: list[str], script: str | None = None
+    gradio: Any,
+    label: str,
+    answer: Answer,
+    inputs: list[Any],
+    outputs: list[str],
+    script: str | None = None,
+    seed: Any = None,
 ) -> None:
     """Add a button whose answer goes into a field of HTML for each name in `outputs`; answers come one at a time.
 
@@ -44,21 +50,21 @@ def add_button(
 
     Args:
         script: a function in JavaScript that changes the inputs in the browser before they are sent.
+        seed: one of the inputs; a second button takes the next seed, and asks again.
     """
-    button = gradio.Button(label, variant="primary", elem_id=f"button-{label.lower().replace(' ', '-')}")
+    name = f"button-{label.lower().replace(' ', '-')}"
+    with gradio.Row():
+        button = gradio.Button(label, variant="primary", elem_id=name, scale=4)
+        other = None if seed is None else gradio.Button("Another (next seed)", elem_id=f"{name}-another", scale=1)
     fields = [add_html(gradio, elem_id=name) for name in outputs]
     run = answered(answer, len(fields))
     texts = [one for one in inputs if isinstance(one, gradio.Textbox) and one.visible]
-    gradio.on(
-        [button.click, *(text.submit for text in texts)],
-        run,
-        inputs,
-        fields,
-        js=script,
-        concurrency_limit=1,
-        concurrency_id="model",
-        api_visibility="private",
-    )
+    private: dict[str, Any] = {"api_visibility": "private"}
+    one_at_a_time: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "model", **private}
+    gradio.on([button.click, *(text.submit for text in texts)], run, inputs, fields, js=script, **one_at_a_time)
+    if other is not None:
+        following = other.click(None, [seed], [seed], js="seed => (seed ?? -1) + 1", **private)
+        following.then(run, inputs, fields, js=script, **one_at_a_time)
 
 
 def add_html(gradio: Any, value: str = "", **options: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hf_lecture_models.lab.demo.rendering import bar, block, escaped
+from hf_lecture_models.lab.demo.rendering import bar, block, escaped, marked, name_html, table, unknown_legend
 from hf_lecture_models.lab.demo.style import TAG_COLOURS
 
 Found = Sequence[Mapping[str, Any]]
@@ -20,7 +20,7 @@ def render_classes(found: Found, classes: int, is_number: bool = False, image: s
         classes: the number of the model's classes.
         image: the data URL of the image that was classified.
     """
-    shown = f'<img class="picture" alt="the image that was classified" src="{image}">' if image else ""
+    shown = f'<img class="picture small" alt="the image that was classified" src="{image}">' if image else ""
     if is_number:
         numbers = "".join(f"<p><b>{escaped(str(one['label']))}: {one['score']:.4g}</b></p>" for one in found)
         return block(f"{shown}{numbers}")
@@ -28,14 +28,14 @@ def render_classes(found: Found, classes: int, is_number: bool = False, image: s
     return block(f"{shown}{_table('class', found)}{rest}")
 
 
-def _table(head: str, found: Found) -> str:
+def _table(head: str, found: Found, of: str = "") -> str:
     rows = "".join(
-        f'<tr><td class="token">{escaped(str(one["label"]))}</td>'
+        f'<tr><td class="token">{name_html(str(one["label"]))}</td>'
         f'<td class="number probability">{one["score"]:.2%}</td>{bar(one["score"])}</tr>'
-        for one in found
+        for one in sorted(found, key=lambda one: -one["score"])
     )
     columns = f'<th>{head}</th><th class="number">probability</th><td></td>'
-    return f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    return table(columns, rows, f"probability of each {head}{of}")
 
 
 def tag_step(label: str, labels: Sequence[str]) -> int:
@@ -53,38 +53,46 @@ def _kind(label: str) -> str:
     return label[2:] if label[:2] in ("B-", "I-") else label
 
 
-def render_tags(found: Found, labels: Sequence[str]) -> str:
+def render_tags(found: Found, labels: Sequence[str], unknown: Sequence[bool]) -> str:
     """Return words, each with its tag below it on the tag's colour.
 
     Args:
         found: dicts of `word` and `label`, None for a word that the model did not read.
         labels: the model's classes.
+        unknown: whether each word is not in the vocabulary.
     """
     words = "".join(
         f'<span class="piece tag{0 if one["label"] is None else tag_step(one["label"], labels)}">'
-        f'<span class="word">{escaped(one["word"])}</span><small>{escaped(one["label"] or "not read")}</small></span>'
-        for one in found
+        f'<span class="word">{marked(one["word"], [(0, len(one["word"]))] if new else [])}</span>'
+        f"<small>{escaped(one['label'] or 'not read')}</small></span>"
+        for one, new in zip(found, unknown, strict=True)
     )
-    return block(f'<div class="pieces">{words}</div>')
+    return block(f'<div class="pieces">{words}</div>{unknown_legend() if any(unknown) else ""}')
 
 
 def render_fillings(found: Found) -> str:
     """Return a table of words for each gap, and the text with the most probable word of the first."""
     tables = ""
     for mask, words in groupby(found, key=lambda one: one["mask"]):
-        tables += f"<p><b>Gap {mask + 1}</b></p>{_table('word', list(words))}"
+        tables += f"<p><b>Gap {mask + 1}</b></p>{_table('word', list(words), f' in gap {mask + 1}')}"
     return block(tables)
 
 
-def render_answer(context: str, found: Found) -> str:
-    """Return a text with the best answer marked, and a table of the best ones; an empty label means none."""
+def render_answer(context: str, found: Found, unknown: Sequence[tuple[int, int]] = ()) -> str:
+    """Return a text with the best answer marked, and a table of the best ones; an empty label means none.
+
+    Args:
+        unknown: where the words of the text stand that are not in the vocabulary.
+    """
     best: Mapping[str, Any] = found[0] if found else {"label": "", "start": 0, "end": 0}
     start, end = best["start"], best["end"]
     if not best["label"]:
-        text, note = escaped(context), "The model finds no answer in this text."
+        text, note = marked(context, unknown), "The model finds no answer in this text."
     else:
-        marked = f'<mark class="new">{escaped(context[start:end])}</mark>'
-        text, note = escaped(context[:start]) + marked + escaped(context[end:]), "The answer is marked."
+        answer = f'<mark class="new">{marked(context, unknown, start, end)}</mark>'
+        text = marked(context, unknown, 0, start) + answer + marked(context, unknown, end)
+        note = "The answer is marked."
     named = [{**one, "label": one["label"] or "no answer"} for one in found]
     shown = f'<div class="text" tabindex="0" role="region" aria-label="text with its answer">{text}</div>'
-    return block(f'{shown}<p class="note">{note}</p>{_table("answer", named)}')
+    legend = unknown_legend() if unknown else ""
+    return block(f'{shown}<p class="note">{note}</p>{legend}{_table("answer", named)}')

@@ -12,7 +12,7 @@ from hf_lecture_models.lab.demo.images import add_image
 from hf_lecture_models.lab.demo.inside import MAX_NEIGHBOURS, see_neighbours
 
 _HINT = f"At most {MAX_CHARACTERS:,} characters"
-_REVIEWS = ("a warm and funny film", "a good book for young and old")
+_REVIEWS = ("I love this movie", "a warm and funny film", "a good book for young and old")
 _QUESTIONS = {
     "Who is asleep?": "Jack is now asleep, because he is tired.",
     "who sees a basket": "the keeper sees a basket on the ship",
@@ -30,7 +30,9 @@ def classify_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     which = add_choice_of_model(gradio, models)
     value = known_text(models, _REVIEWS)
     text = gradio.Textbox(label="Text", lines=3, value=value, placeholder=_HINT, elem_id="classified")
-    pair = gradio.Textbox(label="Second text", info="for models of pairs; else empty", elem_id="classified-pair")
+    pair = gradio.Textbox(
+        label="Second text", info="for models of pairs of texts only; else leave it empty", elem_id="classified-pair"
+    )
     add_button(gradio, "Classify", answer, [which, text, pair], ["classes"])
 
 
@@ -81,7 +83,7 @@ def images_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_image_classes(models[which], image)
 
     which = add_choice_of_model(gradio, models)
-    image, script = add_image(gradio, "classified-image")
+    image, script = add_image(gradio, "classified-image", models)
     add_button(gradio, "Classify image", answer, [which, image], ["image-classes"], script(1))
 
 

@@ -14,6 +14,7 @@ from hf_lecture_models.lab.demo.answers import LoadedModel, checked_text
 from hf_lecture_models.lab.demo.examples import GAP
 from hf_lecture_models.lab.demo.head_rendering import render_answer, render_classes, render_fillings, render_tags
 from hf_lecture_models.lab.demo.images import data_url, decoded_image
+from hf_lecture_models.lab.demo.unknown import as_read, unknown_spans
 from hf_lecture_models.tasks.core.inputs import TooManyTokensError
 from hf_lecture_models.tasks.core.lines import PredictionOptions
 from hf_lecture_models.tasks.prediction import Predictor
@@ -64,7 +65,7 @@ def see_classes(loaded: LoadedModel, text: str, pair: str) -> str:
         raise ValueError("there is nothing to classify: write a text")
     row = {"text": text, **({"text_pair": checked_text(pair)} if pair.strip() else {})}
     found = _predict(loaded, row, MOST_CLASSES)
-    return render_classes(found, loaded.model.config.num_labels, _is_number(loaded))
+    return render_classes(found, loaded.model.config.num_labels, _is_number(loaded)) + as_read([loaded], *row.values())
 
 
 def _is_number(loaded: LoadedModel) -> bool:
@@ -91,7 +92,9 @@ def see_tags(loaded: LoadedModel, text: str) -> str:
     if not checked_text(text).strip():
         raise ValueError("there is nothing to tag: write a sentence")
     labels = loaded.model.config.id2label
-    return render_tags(_predict(loaded, {"text": text}), [labels[index] for index in sorted(labels)])
+    found = _predict(loaded, {"text": text})
+    unknown = [bool(unknown_spans(loaded.tokenizer, one["word"])) for one in found]
+    return render_tags(found, [labels[index] for index in sorted(labels)], unknown)
 
 
 def see_fillings(loaded: LoadedModel, text: str) -> str:
@@ -106,7 +109,7 @@ def see_fillings(loaded: LoadedModel, text: str) -> str:
     text = checked_text(text).replace(GAP, mask)
     if mask not in text:
         raise ValueError(f"there is no gap: write {GAP} in place of a word")
-    return render_fillings(_predict(loaded, {"text": text}, FILLINGS))
+    return render_fillings(_predict(loaded, {"text": text}, FILLINGS)) + as_read([loaded], text)
 
 
 def see_answer(loaded: LoadedModel, question: str, context: str) -> str:
@@ -117,4 +120,5 @@ def see_answer(loaded: LoadedModel, question: str, context: str) -> str:
     """
     row = {"question": checked_text(question), "context": checked_text(context)}
     found = [one for one in _predict(loaded, row, ANSWERS) if math.isfinite(one["score"])]
-    return render_answer(context, found)
+    shown = render_answer(context, found, unknown_spans(loaded.tokenizer, context))
+    return shown + as_read([loaded], question)

@@ -2,11 +2,13 @@
 """The images that the demo page reads: a field that sends one as text, and its decoding."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
 from hf_lecture_models.base.pillow_images import open_image
+from hf_lecture_models.lab.demo.answers import LoadedModel
+from hf_lecture_models.lab.demo.example_images import example_images
 from hf_lecture_models.lab.demo.fields import add_html
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -40,13 +42,14 @@ _READ = """async (...values) => {
 }"""
 
 
-def add_image(gradio: Any, name: str) -> tuple[Any, Callable[[int], str]]:
-    """Add a field that chooses an image file.
+def add_image(gradio: Any, name: str, models: Sequence[LoadedModel]) -> tuple[Any, Callable[[int], str]]:
+    """Add a field that chooses an image file, and example images of which a click chooses one.
 
     gradio's own field uploads a file, which the page's guard refuses.
 
     Args:
         name: the field's id in the page.
+        models: those that read the image.
 
     Returns:
         An invisible field, and a function of its place among a button's inputs, which returns the script that puts
@@ -54,7 +57,16 @@ def add_image(gradio: Any, name: str) -> tuple[Any, Callable[[int], str]]:
     """
     accepted = ", ".join(f"image/{form.lower()}" for form in FORMATS)
     label = f'<label for="{name}">Image ({", ".join(FORMATS)})</label>'
-    add_html(gradio, f'<div class="hfl upload">{label}<input type="file" id="{name}" accept="{accepted}"></div>')
+    images = {one: image for loaded in models for one, image in example_images(loaded).items()}
+    # script.py fills the field.
+    button = f'<button type="button" data-field="{name}"'
+    examples = "".join(
+        f'{button} title="{one}"><img alt="example: {one}" src="{data_url(image)}"></button>'
+        for one, image in images.items()
+    )
+    file = f'{label}<input type="file" id="{name}" accept="{accepted}">'
+    choice = f'<p class="note">or one of these, drawn by this page:</p><div class="examples">{examples}</div>'
+    add_html(gradio, f'<div class="hfl upload">{file}{choice}</div>')
     hidden = gradio.Textbox(visible=False, label="Image")
     return hidden, lambda place: _READ % (name, _MAX_SIDE, place, _MAX_BYTES, place)
 
@@ -68,7 +80,7 @@ def decoded_image(text: str) -> Any:
     from PIL import Image
 
     if not isinstance(text, str) or not text:
-        raise ValueError("there is no image yet: choose one")
+        raise ValueError("there is no image yet: choose a file, or click on an example")
     try:
         image = Image.open(BytesIO(base64.b64decode(text.partition(",")[2], validate=True)), formats=FORMATS)
         if image.width * image.height > MAX_PIXELS:

@@ -20,7 +20,14 @@ from hf_lecture_models.analysis.segmentation import save_segmentation, segmentat
 from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
 from hf_lecture_models.lab.demo.answers import LoadedModel, checked_sentences, checked_text
-from hf_lecture_models.lab.demo.rendering import render_error, render_neighbours, render_picture, render_translation
+from hf_lecture_models.lab.demo.rendering import (
+    render_error,
+    render_neighbours,
+    render_picture,
+    render_translation,
+    render_weights,
+)
+from hf_lecture_models.lab.demo.unknown import as_read
 from hf_lecture_models.lab.studies.neighbour_pictures import save_neighbour_map
 from hf_lecture_models.tasks.captioning.describe import describe_image
 from hf_lecture_models.tasks.strokes.pictures import save_strokes
@@ -54,22 +61,28 @@ def picture(draw: Callable[[Path], None], description: str) -> str:
 def see_attention(loaded: LoadedModel, text: str, layer: int, head: int, word: str, every_head: bool) -> str:
     """Return a picture of a head's map, of one word's weights, or of all heads; layer or head 0 is the mean over all.
 
+    The weights of a map or a word unfold as a table.
+
     Raises:
         ValueError: the model has no attention, or no such layer, head or word; the text is blank or too long.
     """
     maps = get_attention_maps(loaded.model, loaded.tokenizer, _checked(text))
-    which = layer or None, head or None
+    which, read = (layer or None, head or None), as_read([loaded], text)
     if every_head:
-        return picture(
+        drawn = picture(
             lambda path: save_all_heads(maps, path, loaded.name, which[0]), "the attention maps of all heads"
         )
-    what = which_heads(maps, *which)
+        return drawn + read
+    what, tokens, weights = which_heads(maps, *which), list(maps.text.tokens), maps.of(*which).tolist()
     if word.strip():
         place = maps.text.find(loaded.tokenizer, word.strip())
-        return picture(
+        drawn = picture(
             lambda path: save_attention_of_word(maps, place, path, loaded.name, *which), f"attention of a word, {what}"
         )
-    return picture(lambda path: save_attention_map(maps, path, loaded.name, *which), f"attention map, {what}")
+        tokens, weights = tokens[place : place + 1], weights[place : place + 1]
+    else:
+        drawn = picture(lambda path: save_attention_map(maps, path, loaded.name, *which), f"attention map, {what}")
+    return drawn + render_weights(tokens, maps.text.tokens, weights, f"attention in per cent, {what}") + read
 
 
 def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, str]:
@@ -79,15 +92,17 @@ def see_translation(loaded: LoadedModel, text: str, beams: int) -> tuple[str, st
         ValueError: the text is blank or too long.
     """
     (found,) = translate(loaded.model, loaded.tokenizer, [_checked(text)], num_beams=beams)
-    shown = render_translation(found.text)
+    shown = render_translation(found.text) + as_read([loaded], text)
     try:
         (alignment,) = align(loaded.model, loaded.tokenizer, [found])
     except ValueError as error:
         return shown, render_error(str(error))
-    drawn = alignment.source, alignment.target, alignment.of()
-    return shown, picture(
-        lambda path: save_alignment(*drawn, path, alignment.which(), loaded.name), "which words attend to which"
+    source, target, weights = alignment.source, alignment.target, alignment.of()
+    drawn = picture(
+        lambda path: save_alignment(source, target, weights, path, alignment.which(), loaded.name),
+        "which words attend to which",
     )
+    return shown, drawn + render_weights(target, source, weights.tolist(), "alignment in per cent")
 
 
 def see_caption(loaded: LoadedModel, image: Any, beams: int) -> tuple[str, str]:
@@ -146,13 +161,14 @@ def see_gradients(models: Sequence[LoadedModel], text: str, with_untrained: bool
 
     problems = _try_each(models, measure)
     drawn = picture(lambda path: save_gradient_flow(flows, path, f"“{text}”"), "gradients against the distance")
-    return drawn + problems
+    return drawn + problems + as_read(models, text)
 
 
 def see_segmentation(loaded: LoadedModel, text: str) -> str:
     """Return a picture of the steps of `segmentation_steps`, which says what is raised."""
     words = segmentation_steps(loaded.tokenizer, _checked(text))
-    return picture(lambda path: save_segmentation(words, path, loaded.name, f"“{text}”"), "steps of segmentation")
+    drawn = picture(lambda path: save_segmentation(words, path, loaded.name, f"“{text}”"), "steps of segmentation")
+    return drawn + as_read([loaded], text)
 
 
 def see_strokes(loaded: LoadedModel, points: int, temperature: float, seed: int) -> str:

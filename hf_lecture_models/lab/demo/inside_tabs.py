@@ -10,7 +10,7 @@ from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.surprisal import kind_of
 from hf_lecture_models.lab.demo import rendering
 from hf_lecture_models.lab.demo.answers import LoadedModel
-from hf_lecture_models.lab.demo.examples import SENTENCES, is_known, known_text, known_words
+from hf_lecture_models.lab.demo.examples import SENTENCES, TRANSLATED, is_known, known_text, known_words
 from hf_lecture_models.lab.demo.fields import add_button, add_choice_of_model
 from hf_lecture_models.lab.demo.inside import (
     PAIRS,
@@ -69,9 +69,10 @@ def segmentation_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_segmentation(models[which], text)
 
     which = add_choice_of_model(gradio, models)
+    candidates = dict.fromkeys((*SENTENCES, *TRANSLATED))
     text = gradio.Textbox(
         label="Words",
-        value=known_text(models, [text for text in SENTENCES if all(_has_steps(one, text) for one in models)]),
+        value=known_text(models, [text for text in candidates if all(_has_steps(one, text) for one in models)]),
         placeholder="A few words: each step has a row",
         elem_id="segmented",
     )

@@ -24,6 +24,7 @@ from hf_lecture_models.lab.demo.head_tabs import answer_tab, classify_tab, fill_
 from hf_lecture_models.lab.demo.heads import head_of
 from hf_lecture_models.lab.demo.inside import has_word_vectors
 from hf_lecture_models.lab.demo.inside_tabs import inside_tabs
+from hf_lecture_models.lab.demo.script import SCRIPT
 from hf_lecture_models.lab.demo.style import CSS, THEME
 from hf_lecture_models.lab.demo.text_tabs import (
     caption_tab,
@@ -33,6 +34,7 @@ from hf_lecture_models.lab.demo.text_tabs import (
     rank_tab,
     translate_tab,
 )
+from hf_lecture_models.lab.demo.unknown import render_known
 from hf_lecture_models.loading import load_model, short_name
 
 _MAX_WAITING = 32
@@ -75,22 +77,23 @@ def _reads_images(loaded: LoadedModel) -> bool:
 
 
 TABS = (
-    Tab("Caption", lambda loaded: _reads_images(loaded) and _is_encoder_decoder(loaded), caption_tab),
-    Tab("Draw", _draws_strokes, draw_tab),
-    Tab("Images", _has_head("image_classification"), images_tab),
-    Tab("Classify", _has_head("text_classification"), classify_tab),
-    Tab("Tag", _has_head("token_classification"), tag_tab),
-    Tab("Fill in", _has_head("masked_lm"), fill_tab),
-    Tab("Answer", _has_head("question_answering"), answer_tab),
     Tab("Continue", lambda loaded: _reads_text(loaded) and kind_of(loaded.model) == CAUSAL, continue_tab),
     Tab("Rank", lambda loaded: _reads_text(loaded) and kind_of(loaded.model) == CAUSAL, rank_tab),
     Tab("Compare", lambda loaded: _reads_text(loaded) and kind_of(loaded.model) == CAUSAL, compare_tab),
+    Tab("Fill in", _has_head("masked_lm"), fill_tab),
+    Tab("Classify", _has_head("text_classification"), classify_tab),
+    Tab("Tag", _has_head("token_classification"), tag_tab),
+    Tab("Answer", _has_head("question_answering"), answer_tab),
     Tab("Translate", lambda loaded: _reads_text(loaded) and _is_encoder_decoder(loaded), translate_tab),
+    Tab("Images", _has_head("image_classification"), images_tab),
+    Tab("Caption", lambda loaded: _reads_images(loaded) and _is_encoder_decoder(loaded), caption_tab),
+    Tab("Draw", _draws_strokes, draw_tab),
     Tab("Neighbours", lambda loaded: _reads_text(loaded) and has_word_vectors(loaded), neighbours_tab),
     # These tabs have a row of their own: all tabs in one row are too wide for a telephone.
     Tab("Inside", _reads_text, inside_tabs),
 )
-"""All tabs in their order; the page shows those that are for one of its models."""
+"""All tabs in their order, in which what needs the least explanation comes first; the page opens the first that it has,
+and shows those that are for one of its models."""
 
 
 def tabs_for(models: Sequence[LoadedModel]) -> dict[str, list[LoadedModel]]:
@@ -192,6 +195,7 @@ def launch(page: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
         footer_links=[],
         theme=plain,
         css=CSS,
+        js=SCRIPT,
         app_kwargs={"middleware": [Middleware(Guard, hosts=hosts)]},
     )
     return str(address)
@@ -205,9 +209,7 @@ def build_page(models: Sequence[LoadedModel]) -> Any:
 
     chosen = tabs_for(models)
     with gradio.Blocks(analytics_enabled=False, title=TITLE) as page:
-        names = rendering.escaped(", ".join(loaded.name for loaded in models))
-        title = rendering.escaped(TITLE)
-        add_html(gradio, f'<div class="hfl"><h1>{title}</h1><p class="note">{names}</p></div>')
+        add_html(gradio, rendering.block(f"<h1>{rendering.escaped(TITLE)}</h1>{render_known(models)}"))
         for tab in TABS:
             if tab.name in chosen:
                 with gradio.Tab(tab.name):

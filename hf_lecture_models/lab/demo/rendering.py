@@ -3,6 +3,7 @@
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from hf_lecture_models.lab.demo.answers import NextToken
 from hf_lecture_models.lab.demo.style import STEPS, step, step_name
 
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
+_UNKNOWN = ' class="unknown" title="unknown to this model"'
+_NOT_KNOWN = "not in the vocabulary: the model reads <unk>"
 # What scrolls must be reached by the keyboard, and have a name.
 _SCROLLED = '<div class="text" tabindex="0" role="region" aria-label="the text">'
 # The page puts values into a template of its own, in which these characters have a meaning.
@@ -27,20 +30,55 @@ def escaped(text: str) -> str:
     return html.escape(text).translate(_TEMPLATE_SIGNS)
 
 
+def name_html(name: str) -> str:
+    """Return a name that may be divided after an underscore or hyphen, and nowhere else but at blanks.
+
+    >>> name_html("very_negative")
+    'very_<wbr>negative'
+    """
+    return re.sub("([_-])", r"\1<wbr>", escaped(name))
+
+
+def marked(text: str, unknown: Sequence[tuple[int, int]], begin: int = 0, end: int | None = None) -> str:
+    """Return a text, or a part of it, with the words marked that stand at these places.
+
+    >>> marked("the zebra sleeps", [(4, 9)], begin=2)
+    'e <span class="unknown" title="unknown to this model">zebra</span> sleeps'
+    """
+    shown, place = "", begin
+    last = len(text) if end is None else end
+    for first, after in unknown:
+        first, after = max(first, begin), min(after, last)
+        if first < after:
+            shown += escaped(text[place:first]) + f"<span{_UNKNOWN}>{escaped(text[first:after])}</span>"
+            place = after
+    return shown + escaped(text[place:last])
+
+
+def unknown_legend() -> str:
+    """Return the line that explains marked words."""
+    return f'<p class="legend"><span class="unknown">dots</span> {escaped(_NOT_KNOWN)}</p>'
+
+
 def render_error(message: str) -> str:
     """Return one line with an error's message."""
     return block(f'<p class="error" role="alert">{escaped(message)}</p>')
 
 
-def render_continuation(result: dict[str, Any]) -> str:
-    """Return the text with its continuation marked; `result` comes from `complete`."""
+def render_continuation(result: dict[str, Any], unknown: Sequence[tuple[int, int]] = ()) -> str:
+    """Return the text with its continuation marked; `result` comes from `complete`.
+
+    Args:
+        unknown: where the words of the prompt stand that are not in the vocabulary.
+    """
     end = "; then the model ended the text" if result["finished"] else ""
     if result["stopped_at_limit"]:
         end = "; the model can read no more than that and your text"
+    legend = unknown_legend() if unknown else ""
     return block(
-        f'{_SCROLLED}<span class="word">{escaped(result["prompt"])}</span>'
+        f'{_SCROLLED}<span class="word">{marked(result["prompt"], unknown)}</span>'
         f'<span class="word new">{escaped(result["completion"])}</span></div>'
-        f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>'
+        f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>{legend}'
     )
 
 
@@ -62,9 +100,15 @@ def render_next_tokens(tokens: Sequence[NextToken]) -> str:
     rest = max(0.0, 1 - sum(token.probability for token in tokens))
     head = '<th>token</th><th class="number">probability</th><th class="number">bits</th><td></td>'
     return block(
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"{table(head, rows, 'the next tokens')}"
         f'<p class="note">Probabilities of the token right after your text; all others share {rest:.2%}.</p>'
     )
+
+
+def table(head: str, rows: str, name: str) -> str:
+    """Return a table of these cells and rows, which scrolls sideways where the screen is too narrow for its words."""
+    scrolled = f'<div class="wide" tabindex="0" role="region" aria-label="{escaped(name)}">'
+    return f"{scrolled}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
 def bar(part: float) -> str:
@@ -87,12 +131,28 @@ def render_neighbours(found: Sequence[WordNeighbours]) -> str:
         for one in found
     )
     head = "<th>word</th><th>nearest words, with the cosine of their vectors</th>"
-    return block(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+    return block(table(head, rows, "the nearest words"))
+
+
+def render_weights(rows: Sequence[str], columns: Sequence[str], weights: Sequence[Sequence[float]], name: str) -> str:
+    """Return a table of weights in per cent that unfolds below their picture.
+
+    Args:
+        rows, columns: the words that attend, and those that are attended to.
+        weights: (rows, columns), from 0 to 1.
+        name: names the table.
+    """
+    head = "<td></td>" + "".join(f'<th class="number">{escaped(shown(word))}</th>' for word in columns)
+    body = "".join(
+        f"<tr><th>{escaped(shown(word))}</th>{''.join(f'<td class=number>{100 * one:.1f}</td>' for one in own)}</tr>"
+        for word, own in zip(rows, weights, strict=True)
+    )
+    return block(f"<details><summary>The weights in numbers (%)</summary>{table(head, body, name)}</details>")
 
 
 def render_ranking(ranking: Sequence[ScoredText]) -> str:
     """Return the sentences in their order, each token coloured by its surprisal."""
-    return block(_legend() + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
+    return block(_legend(ranking) + "".join(_sentence(place, one) for place, one in enumerate(ranking, start=1)))
 
 
 def _sentence(place: int, one: ScoredText) -> str:
@@ -123,7 +183,7 @@ def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str
         "tokens": [str(one.measures["tokens"]) for one in scored],
         "unknown words": [str(one.measures["unknown"]) for one in scored],
     }
-    head = "".join(f'<th class="number name">{escaped(name)}</th>' for name in names)
+    head = "".join(f'<th class="number name">{name_html(name)}</th>' for name in names)
     body = "".join(
         f"<tr><th>{name}</th>{''.join(f'<td class=number>{cell}</td>' for cell in cells)}</tr>"
         for name, cells in rows.items()
@@ -133,42 +193,46 @@ def render_comparison(names: Sequence[str], scored: Sequence[ScoredText]) -> str
         "Bits per byte count the spelling of unknown words and compare any two models; perplexities per token only "
         "models of the same vocabulary.</p>"
     )
-    return block(f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>{note}{_pairs(scored)}")
+    return block(f"{table(f'<td></td>{head}', body, 'measures of each model')}{note}{_pairs(scored)}")
 
 
 def _pairs(scored: Sequence[ScoredText]) -> str:
     refusals = "".join(f"<p>{_impossible(one)}</p>" for one in scored if not one.possible)
     aligned = [one.spans for one in scored if one.possible]
     pairs = "".join(
-        f'<span class="pair"><span class="word">{_label(spans[0])}</span>{"".join(map(_small, spans))}</span>'
+        f'<span class="pair"><span class="word">{_marked_label(spans)}</span>{"".join(map(_small, spans))}</span>'
         for spans in zip(*aligned, strict=True)
     )
-    return f'{_legend()}{refusals}<div class="pieces">{pairs}</div>'
+    return f'{_legend(scored)}{refusals}<div class="pieces">{pairs}</div>'
 
 
 def render_surprisal(names: Sequence[str], sentences: Sequence[Sequence[ScoredText]]) -> str:
     """Return a table for each sentence, with a row for each model, a coloured cell for each word, and the sum."""
     least = [min(scored, key=lambda one: one.bits) for scored in zip(*sentences, strict=True)]
-    tables = "".join(_surprisal_table(names, scored, least) for scored in sentences)
+    tables = "".join(
+        _surprisal_table(names, scored, least, f"surprisal of each word of sentence {number}")
+        for number, scored in enumerate(sentences, 1)
+    )
     note = (
         '<p class="note">A language model is surprised by a word after those before it, and by the end of the text; a '
         "model of masked words (BERT) by a word between all the others. Over all sentences its probabilities do not "
         "sum to one, so that its sums compare only with its own. In bold: the model's most probable sentence.</p>"
     )
-    return block(f"{_legend()}{tables}{note}")
+    return block(f"{_legend([one for scored in sentences for one in scored])}{tables}{note}")
 
 
-def _surprisal_table(names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText]) -> str:
-    words = next((one.spans for one in scored if one.possible), [])
-    head = "".join(f'<th class="word">{_label(span)}</th>' for span in words)
+def _surprisal_table(
+    names: Sequence[str], scored: Sequence[ScoredText], least: Sequence[ScoredText], title: str
+) -> str:
+    words = list(zip(*(one.spans for one in scored if one.possible), strict=True))
+    head = "".join(f'<th class="word">{_marked_label(spans)}</th>' for spans in words)
     rows = ""
     for name, one, best in zip(names, scored, least, strict=True):
         cells = "".join(map(_bits_cell, one.spans)) or f"<td colspan={max(1, len(words))}>{_impossible(one)}</td>"
         total = f"<b>{_bits(one.bits)}</b>" if one is best else _bits(one.bits)
-        rows += f'<tr><th class="name">{escaped(name)}</th>{cells}<td class="number">{total}</td></tr>'
-    table = f'<table class="surprisal"><thead><tr><td></td>{head}<th class="number">sum</th></tr></thead>'
-    scrolled = '<div class="wide" tabindex="0" role="region" aria-label="surprisal of each word">'
-    return f"{scrolled}{table}<tbody>{rows}</tbody></table></div>"
+        rows += f'<tr><th class="name">{name_html(name)}</th>{cells}<td class="number">{total}</td></tr>'
+    head = f'<td></td>{head}<th class="number">sum</th>'
+    return table(head, rows, title)
 
 
 def _bits_cell(span: TokenSpan) -> str:
@@ -194,16 +258,20 @@ def _impossible(one: ScoredText) -> str:
     )
 
 
-def _legend() -> str:
+def _legend(scored: Sequence[ScoredText]) -> str:
     steps = "".join(f'<span class="step{index}">{escaped(step_name(index))}</span>' for index in range(len(STEPS)))
-    return (
-        f'<p class="legend">Surprisal in bits (−log₂ of the probability): {steps} '
-        '<span class="unknown">unknown word</span></p>'
-    )
+    has_unknown = any(span.unknown for one in scored for span in one.spans)
+    scale = f'<p class="legend">Surprisal in bits (−log₂ of the probability): {steps}</p>'
+    return scale + (unknown_legend() if has_unknown else "")
 
 
 def _unknown(span: TokenSpan) -> str:
-    return ' class="unknown" title="unknown to this model"' if span.unknown else ""
+    return _UNKNOWN if span.unknown else ""
+
+
+def _marked_label(spans: Sequence[TokenSpan]) -> str:
+    """Return a word, marked if one of the models does not know it; the bits of these models are marked too."""
+    return f"<span{next(filter(None, map(_unknown, spans)), '')}>{_label(spans[0])}</span>"
 
 
 def _label(span: TokenSpan) -> str:

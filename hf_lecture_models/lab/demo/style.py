@@ -85,7 +85,12 @@ CSS = (
 ::placeholder { opacity: 1 !important; }
 .hfl.upload label { display: block; margin-bottom: 0.3rem; }
 .hfl.upload input { max-width: 100%; }
-.hfl tbody td, .hfl tbody th { overflow-wrap: anywhere; }
+.hfl .examples { display: flex; flex-wrap: wrap; gap: 0.5rem; }
+.hfl .examples button { border: 1px solid var(--border-color-primary); border-radius: 6px; padding: 3px; }
+.hfl .examples img { width: 4.5rem; height: 4.5rem; display: block; }
+.hfl summary { cursor: pointer; padding: 0.2rem 0; }
+.hfl ul { list-style: disc; padding-left: 1.2rem; }
+.hfl .text.words { max-height: 9rem; }
 """
     """
 .hfl { line-height: 1.5; overflow-wrap: anywhere; }
@@ -95,15 +100,15 @@ CSS = (
 .hfl th, .hfl td { padding: 0.25rem 0.5rem; text-align: left; border: none; font-weight: normal;
   border-bottom: 1px solid var(--border-color-primary); overflow-wrap: break-word; }
 .hfl thead th { font-weight: 600; }
-.hfl th.name { overflow-wrap: anywhere; }
 .hfl td.number, .hfl th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .hfl td.number { white-space: nowrap; }
-.hfl td.token { font-family: var(--font-mono); min-width: 7em; overflow-wrap: anywhere; }
+.hfl td.token { font-family: var(--font-mono); min-width: 7em; }
 .hfl td.bar { width: 40%; min-width: 3em; }
 .hfl td.bar div { height: 0.9rem; min-width: 1px; background: #225ea8; border-radius: 2px; }
 .dark .hfl td.bar div { background: #7fcdbb; }
 .hfl .wide { overflow-x: auto; }
 .hfl .picture { max-width: 100%; height: auto; background: #ffffff; }
+.hfl .picture.small { width: 9rem; image-rendering: pixelated; }
 .hfl .special { font-style: italic; }
 .hfl .text { white-space: pre-wrap; padding: 0.6rem 0.8rem; border: 1px solid var(--border-color-primary);
   border-radius: 6px; max-height: 24rem; overflow-y: auto; }

@@ -17,17 +17,16 @@ from hf_lecture_models.lab.demo.answers import (
     next_tokens,
     rank,
 )
-from hf_lecture_models.lab.demo.examples import LECTURE_SENTENCE, known_text
+from hf_lecture_models.lab.demo.examples import TRANSLATED, known_text
 from hf_lecture_models.lab.demo.fields import add_button, add_choice_of_model, add_html
 from hf_lecture_models.lab.demo.images import add_image, decoded_image
 from hf_lecture_models.lab.demo.inside import MAX_POINTS, see_caption, see_strokes, see_translation
+from hf_lecture_models.lab.demo.unknown import unknown_spans
 
 _MOST_BEAMS = 10
 _DECODING = ("greedy search", "sampling")
 _ORDERS = ("the whole sentence", "a token, on average")
 _PROMPTS = ("Jack is now", "the old man", "it is the first", "the keeper of the lighthouse")
-# In the languages from which the recipes translate.
-_TRANSLATED = (LECTURE_SENTENCE, "A black dog runs on the beach.", "La petite maison est verte")
 
 
 def caption_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -37,7 +36,7 @@ def caption_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_caption(models[which], decoded_image(image), int(beams))
 
     which = add_choice_of_model(gradio, models)
-    image, script = add_image(gradio, "captioned-image")
+    image, script = add_image(gradio, "captioned-image", models)
     beams = gradio.Slider(1, _MOST_BEAMS, 1, step=1, label="Beams", info="1: greedy search")
     add_button(gradio, "Caption", answer, [which, image, beams], ["caption", "patches"], script(1))
 
@@ -50,7 +49,8 @@ def continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         seed = None if seed is None else int(seed)
         sampling = Sampling(int(new), decoding == _DECODING[1], float(temperature), int(top_k), float(top_p), seed)
         result = continue_text(models[which], text, sampling)
-        return rendering.render_continuation(result), rendering.render_next_tokens(next_tokens(models[which], text))
+        shown = rendering.render_continuation(result, unknown_spans(models[which].tokenizer, text))
+        return shown, rendering.render_next_tokens(next_tokens(models[which], text))
 
     which = add_choice_of_model(gradio, models)
     hint, value = f"At most {MAX_CHARACTERS:,} characters", known_text(models, _PROMPTS)
@@ -58,15 +58,17 @@ def continue_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
     with gradio.Row():
         new = gradio.Slider(1, MAX_NEW_TOKENS, 30, step=1, label="New tokens at most")
         decoding = gradio.Radio(_DECODING, value=_DECODING[1], label="Decoding")
+        seed = gradio.Number(
+            0, label="Seed of sampling", precision=0, info="the same seed, the same text; empty: by chance"
+        )
     with gradio.Accordion("Sampling", open=False), gradio.Row():
         temperature = gradio.Slider(
             0.1, 3, 1, step=0.05, label="Temperature", info="below 1 favours likely tokens, above 1 unlikely"
         )
         top_k = gradio.Slider(0, 200, 0, step=1, label="Top-k", info="only from the k most probable tokens; 0: all")
         top_p = gradio.Slider(0.01, 1, 1, step=0.01, label="Top-p", info="only from the most probable that add up to p")
-        seed = gradio.Number(None, label="Seed", precision=0, info="the same seed, the same text")
     inputs = [which, text, new, decoding, temperature, top_k, top_p, seed]
-    add_button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"])
+    add_button(gradio, "Continue", answer, inputs, ["continuation", "next-tokens"], seed=seed)
 
 
 def translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
@@ -76,7 +78,7 @@ def translate_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         return see_translation(models[which], text, int(beams))
 
     which = add_choice_of_model(gradio, models)
-    text = gradio.Textbox(label="Sentence", lines=2, value=known_text(models, _TRANSLATED), elem_id="translated")
+    text = gradio.Textbox(label="Sentence", lines=2, value=known_text(models, TRANSLATED), elem_id="translated")
     beams = gradio.Slider(1, _MOST_BEAMS, 4, step=1, label="Beams", info="1: greedy search")
     add_button(gradio, "Translate", answer, [which, text, beams], ["translation", "alignment"])
 
@@ -92,7 +94,7 @@ def draw_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:
         points = gradio.Slider(1, MAX_POINTS, 30, step=1, label="Points of each drawing")
         temperature = gradio.Slider(0.1, 2, 1, step=0.05, label="Temperature", info="below 1 favours likely points")
         seed = gradio.Number(0, label="Seed", precision=0, info="the same seed, the same drawings")
-    add_button(gradio, "Draw", answer, [which, points, temperature, seed], ["drawings"])
+    add_button(gradio, "Draw", answer, [which, points, temperature, seed], ["drawings"], seed=seed)
 
 
 def rank_tab(gradio: Any, models: Sequence[LoadedModel]) -> None:

@@ -2,7 +2,8 @@
 """Pictures of the source's words, or the image's patches, to which each word of the target attended.
 
 Of words, as in figure 3 of Bahdanau et al. 2015: columns are the source's words, rows the target's. The lighter a cell,
-the greater the weight: black is 0, white is 1. Of patches, as in figure 3 of Xu et al. 2015: an image for each word.
+the greater the weight: black is 0, white is the largest weight of the row; in the paper, white is 1. Of patches, as in
+figure 3 of Xu et al. 2015: an image for each word.
 """
 
 import os
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from hf_lecture_models.analysis.figures import FONT_SIZE, WIDTH, draw_weights, label_room, shorten, slide
+from hf_lecture_models.analysis.figures import COLOUR_SCALE, FONT_SIZE, WIDTH, draw_weights, label_room, shorten, slide
 
 _MOST_WORDS = 40
+_MOST_NUMBERED = 20
 
 
 def save_alignment(
@@ -26,6 +28,8 @@ def save_alignment(
     caption: str,
 ) -> None:
     """Draw the weights of `tasks.translation.alignment`: rows are the target's words.
+
+    With 20 words or fewer on each side, a cell has its weight in per cent; else a bar explains the colours.
 
         save_alignment(found.source, found.target, found.of(), "map.svg", found.which(), caption="small_gru")
 
@@ -40,10 +44,11 @@ def save_alignment(
     rows, columns = weights.shape
     if max(rows, columns) > _MOST_WORDS:
         raise ValueError(f"a picture of {rows} against {columns} words cannot be read; give a shorter text")
-    caption = f"{caption}: {' '.join(source)} → {' '.join(target)}"
-    width = max(5.0, 0.4 * columns + 1.4 + label_room(target) + 0.5 * label_room(source))
-    with slide(path, f"Alignment, {title}", caption, width, 0.4 * rows + 0.3 + 0.9 * label_room(source)) as axes:
-        draw_weights(axes, weights, target, source, "gray", 1.0)
+    numbered = max(rows, columns) <= _MOST_NUMBERED
+    caption = f"{COLOUR_SCALE}. {caption}: {' '.join(source)} → {' '.join(target)}"
+    width = max(5.0, 0.4 * columns + (0.5 if numbered else 1.4) + label_room(target) + 0.5 * label_room(source))
+    with slide(path, f"Alignment in %, {title}", caption, width, 0.4 * rows + 0.3 + 0.9 * label_room(source)) as axes:
+        draw_weights(axes, weights, target, source, "gray", numbered)
 
 
 def save_patch_alignment(

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from huggingface_hub import constants
 
+from hf_lecture_models import predict
 from hf_lecture_models.lab.demo import defaults
 from hf_lecture_models.lab.demo.defaults import (
     DEFAULT_MODELS,
@@ -16,10 +17,21 @@ from hf_lecture_models.lab.demo.defaults import (
     cached_folder,
     default_models,
 )
+from hf_lecture_models.lab.demo.example_images import example_images
 from hf_lecture_models.lab.demo.examples import GAP, is_known
 from hf_lecture_models.lab.demo.page import TABS, build_page, load_models, tabs_for
 from hf_lecture_models.lab.verbs import demo
 
+OPINIONS = {
+    "I love this movie": "positive",
+    "I hate this movie": "negative",
+    "What a great story.": "positive",
+    "The film was boring.": "negative",
+    "Simply the best!": "positive",
+    "The book is awful": "negative",
+    "My mother enjoyed it": "positive",
+    "such a stupid ending": "negative",
+}
 TWO = (DEFAULT_MODELS[0], DefaultModel("words", "bag_of_words_tiny", "text_classification"))
 
 
@@ -132,6 +144,7 @@ def test_all_of_them_fill_all_tabs_but_two_with_texts_that_they_know(cache):
     models = load_models(default_models())
     filled = tabs_for(models)
     assert {tab.name for tab in TABS} - set(filled) == {"Caption", "Draw"}
+    assert next(iter(filled)) == "Continue", "the page opens on its first tab"
     blocks = build_page(models).blocks.values()
     texts = {one.elem_id: one.value for one in blocks if isinstance(one, gradio.Textbox) and one.value}
     for name, field in {
@@ -145,6 +158,21 @@ def test_all_of_them_fill_all_tabs_but_two_with_texts_that_they_know(cache):
     # These two take any characters, and know the sentences of their recipes.
     assert texts["translated"] in [row["source"] for row in _rows("translator")]
     assert texts["tagged"].split() in [row["tokens"] for row in _rows("elmo_tagger")]
+    assert texts["classified"] == "I love this movie"
+    _check_opinions(*filled["Classify"])
+    (reader,) = filled["Images"]
+    images = [{"image": image} for image in example_images(reader).values()]
+    found = [one[0] for one in predict(reader.model, reader.tokenizer, images)]
+    assert [one["label"] for one in found] == ["0", "3", "4"]
+    assert min(one["score"] for one in found) > 0.7
+
+
+def _check_opinions(classifier):
+    """Whether sentences that the recipe lacks are judged clearly, and by words that it has."""
+    assert not set(OPINIONS) & {row["text"] for row in _rows("bag_of_words")}
+    for text, expected in OPINIONS.items():
+        ((best, *_),) = predict(classifier.model, classifier.tokenizer, [text], top_k=2)
+        assert (best["label"], best["score"] > 0.8) == (expected, True), (text, best)
 
 
 def _rows(name):

@@ -10,6 +10,7 @@ import pytest
 from hf_lecture_models import WordTokenizer, predict
 from hf_lecture_models.lab.demo.answers import LoadedModel
 from hf_lecture_models.lab.demo.examples import GAP, is_known, known_text, known_words, text_with_gap
+from hf_lecture_models.lab.demo.head_rendering import render_answer
 from hf_lecture_models.lab.demo.heads import see_answer, see_classes, see_fillings, see_image_classes, see_tags
 from hf_lecture_models.lab.demo.images import MAX_PIXELS, decoded_image
 from hf_lecture_models.lab.demo.inside import see_neighbours
@@ -103,6 +104,14 @@ def test_gaps_are_filled_as_by_predict():
     loaded.tokenizer.mask_token = None
     with pytest.raises(ValueError, match="has no mask"):
         see_fillings(loaded, "the ___")
+
+
+def test_answers_are_in_the_order_of_their_probability_whatever_was_chosen():
+    """A threshold may choose no answer although another one is more probable."""
+    found = [("", 0.1), ("the cat", 0.7), ("cat", 0.2)]
+    shown = render_answer("the cat", [{"label": text, "score": share, "start": 0, "end": 0} for text, share in found])
+    assert percents(shown) == [70.0, 20.0, 10.0]
+    assert "finds no answer" in shown
 
 
 def test_an_answer_is_marked_where_predict_finds_it():
