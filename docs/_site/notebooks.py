@@ -16,7 +16,7 @@ from hf_lecture_models.io.files import write_file
 from hf_lecture_models.version import REPOSITORY_URL, __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where an execution needs them; jupytext, which reads the notebooks, is of the extra `docs`.
+# What the notebooks need; jupytext, which reads them, is of the extra `docs`.
 NEEDED = ("datasets", "ipykernel", "matplotlib", "nbclient", "sklearn")
 VERSIONS = ("torch", "transformers", "numpy", "matplotlib")
 SECONDS_OF_A_CELL = 1800
@@ -96,6 +96,7 @@ def execute(notebook: Any, folder: Path) -> None:
         notebook,
         timeout=SECONDS_OF_A_CELL,
         kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],  # without it each kernel warns that it talks over TCP
         record_timing=False,
         resources={"metadata": {"path": str(folder)}},
     )

@@ -72,8 +72,9 @@ def perplexities(trial: Trial, name: str, case: Mapping[str, Any]) -> dict[str, 
         case: what was found in it, with the arms' means.
     """
     one = trial.cases[name]
+    method = one.method or trial.method
     measure = {**trial.settings, **one.settings}.get("measure")
-    if measure != "perplexity" and (one.method or trial.method) != "ngram_log_prob":
+    if method != "ngram_log_prob" and (method, measure) != ("train_and_measure", "perplexity"):
         return {}
     return {arm: math.exp(-sum(found["means"]) / len(found["means"]) / 100) for arm, found in case["arms"].items()}
 
