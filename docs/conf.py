@@ -35,6 +35,7 @@ html_theme = "furo"
 html_title = "hf_lecture_models"
 html_static_path = [str(Path(__file__).parent / "_static")]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
