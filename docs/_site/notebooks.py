@@ -143,7 +143,9 @@ def link_line(file: str) -> str:
     """
     line = f"{{download}}`Download this notebook (.ipynb) </{file}>`"
     if not REPOSITORY_URL.startswith("https://github.com/"):
-        return f"{line}. It opens in Colab once the package is on PyPI; [until then](README.md#run-them) bring a wheel."
+        return (
+            f"{line}. It opens in Colab once the package is on PyPI; until then, [bring a wheel](README.md#run-them)."
+        )
     # Sphinx puts a download into a folder that is named by its path's checksum; the site is on the branch gh-pages.
     place = f"_downloads/{hashlib.md5(file.encode(), usedforsecurity=False).hexdigest()}/{file.rpartition('/')[2]}"
     repository = REPOSITORY_URL.removeprefix("https://github.com/").strip("/")
