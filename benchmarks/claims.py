@@ -24,6 +24,7 @@ from hf_lecture_models.lab.claims.report import (
     RECORDS,
     describe_cases,
     interval,
+    perplexities,
     read_record,
     recorded_verdict,
     rounded,
@@ -41,10 +42,12 @@ repeats the recorded one. This page is written by `python -m benchmarks.claims -
 typed.
 
 How a verdict follows: two arms are measured with the same seeds on the same items. The effect is the mean difference,
-in brackets its 95 % interval ([how](../hf_lecture_models/lab/claims/effect.py)). A claim that expects more of its first
-arm is **confirmed** where the whole interval is above 0 and the effect is as large as the smallest one that counts,
-**refuted** where the whole interval is below that size, and **undecided** otherwise. A claim of equality is confirmed
-where the interval lies within that size on both sides of 0. It **depends** where one case confirms and another refutes.
+in brackets its 95 % interval ([how](../hf_lecture_models/lab/claims/effect.py)). A language model is measured by minus
+100 ln of its perplexity, so that a difference of 1 is about one percent; the perplexity itself stands beside it. A
+claim that expects more of its first arm is **confirmed** where the whole interval is above 0 and the effect is as large
+as the smallest one that counts, **refuted** where the whole interval is below that size, and **undecided** otherwise. A
+claim of equality is confirmed where the interval lies within that size on both sides of 0. It **depends** where one
+case confirms and another refutes.
 
 The page has {tests} tests, so some small p-values are chance: beside each p, "Holm" is the one corrected for their
 number (Holm 1979). Verdicts follow from intervals, not from corrected p-values. All experiments are small, for a CPU: a
@@ -103,12 +106,17 @@ def section(claim: Claim, p_values: dict[tuple[str, str], float]) -> list[str]:
         return lines
     cases = record["results"]["cases"]
     found = verdicts(claim, cases, claim.experiment)
-    lines += ["", "| case | arms | difference | Holm | verdict |", "|---|---|---|---|---|"]
+    plain = {name: perplexities(claim.experiment, name, case) for name, case in cases.items()}
+    columns = ["case", *(["perplexity"] if any(plain.values()) else []), "arms", "difference", "Holm", "verdict"]
+    lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, case in cases.items():
         arms = ", ".join(f"{arm} {_arm(one)}" for arm, one in case["arms"].items())
         p = p_values.get((claim.id, name))
         shown = "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-        lines.append(f"| {name} | {arms} | {interval(Effect(**case['effect']))} | {shown} | {found[name]} |")
+        cells = [name, arms, interval(Effect(**case["effect"])), shown, found[name]]
+        if "perplexity" in columns:
+            cells.insert(1, ", ".join(f"{arm} {value:.1f}" for arm, value in plain[name].items()))
+        lines.append(f"| {' | '.join(cells)} |")
     minutes = record["results"]["cpu_seconds"] / 60
     path = f"../hf_lecture_models/lab/claims/records/{claim.id}.json"
     lines.append(f"\n{minutes:.1f} CPU minutes ([record]({path}), commit {record['commit']}).")

@@ -37,6 +37,7 @@ html_title = "hf_lecture_models"
 BUILT = Path(__file__).parent / "build" / "static"
 html_static_path = [str(folder) for folder in (Path(__file__).parent / "_static", BUILT) if folder.is_dir()]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

@@ -13,15 +13,19 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 from docs._site.notation import FUNCTIONS, Reader, UnknownNotationError
 
+COMMAND = re.compile(
+    r"^\s*(\$|([A-Z_]+=\S+ )*(python|pip|hf-lecture|accelerate|torchrun) |from \w+ import)", re.MULTILINE
+)
 RELATION = re.compile(r"=|←|∝|≤|≈|Σ|√|⊙|·|\s[-+/]\s|[_^]")
 REMARK = re.compile(
     r"\(.*(slide|equation|section|et al|[a-z]{4,} [a-z]{3,}).*\)|\(\d[^)]*\).*|"
     r"\([^=<≤·+]*[A-Za-z]{2}[^=<≤·+]*\)|\([A-Z]\.\d\S*\)"
 )
-# Quotes, dotted names, addresses, keyword arguments, labels, tags, names that a script has, possessives, words with a
-# hyphen, types, references, and the end of a sentence before the next one.
+# Numbers with exponents, quotes, dotted names, addresses, keyword arguments, labels, tags, names that a script has,
+# possessives, words with a hyphen, types, references, and the end of a sentence before the next one.
 NOT_MATHEMATICS = re.compile(
-    r"[\"`@#$\\]|\w\.[a-z]|\w://|[a-z\d]=\w(?![^{]*})|^\w+:(\s|$)|\d_\d|</|<\w+>|^[a-z_]{2,}(, [a-z_]{2,})*$|'s\b|"
+    r"\d[eE][-+]?\d|[\"`@#$\\]|\w\.[a-z]|\w://|[a-z\d]=\w(?![^{]*})|^\w+:(\s|$)|\d_\d|</|<\w+>|"
+    r"^[a-z_]{2,}(, [a-z_]{2,})*$|'s\b|"
     r"[a-z]{3,}-[A-Za-z]{2,}|\b(float|uint|int)\d+|\b(slides?|section|equation) |[a-z)]\. [A-Z]"
 )
 
@@ -34,7 +38,7 @@ def equation_rows(text: str) -> list[list[tuple[str, str]]] | None:
     >>> equation_rows("model = load_model(folder)") is None
     True
     """
-    if _is_code(text):
+    if is_code(text):
         return None
     rows = [_cells(line) for line in textwrap.dedent(text).splitlines() if line.strip()]
     equations = [cell for row in rows for cell in row if cell[0] == "math" and RELATION.search(cell[1])]
@@ -59,11 +63,15 @@ def to_latex(text: str) -> str | None:
     return latex
 
 
-def _is_code(text: str) -> bool:
-    """Return True for Python and for commands."""
+def is_code(text: str) -> bool:
+    """Return True for Python and for commands.
+
+    >>> is_code("OMP_NUM_THREADS=1 python -m benchmarks.speed"), is_code("a_t = q_t · k_s")
+    (True, False)
+    """
     if not text.isascii():
         return False
-    if re.search(r"^\s*(\$|python |pip |hf-lecture |accelerate |from \w+ import)", text, re.M) or "://" in text:
+    if COMMAND.search(text) or "://" in text:
         return True
     try:
         tree = ast.parse(textwrap.dedent(text))

@@ -1,5 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Write the folder that Sphinx reads from the repository's own files: `python -m docs._site.gather FOLDER`.
+"""Write the folder that Sphinx reads from the repository's own files: `python -m docs._site.gather FOLDER [CACHE]`.
+
+With CACHE, a folder, notebooks have the outputs of their cells; those that are not in the folder are executed.
 
 Nothing is copied by hand: a page of the site is a file of the repository with its links rewritten, a Python file beside
 its comments, or a list made here. What links lead to is taken along.
@@ -13,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from docs._site.contents import INDEX, children, sections
-from docs._site.links import page_file, rewrite_links
+from docs._site.links import KindOf, is_notebook, page_file, rewrite_links
+from docs._site.notebooks import NotebookError, add_outputs, link_line, read_notebook, to_json
 from docs._site.sources import source_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,12 +42,16 @@ class Site:
     links: dict[str, set[str]] = field(default_factory=dict)
 
 
-def gather(root: Path = ROOT, reference: dict[str, str] | None = None) -> Site:
+def gather(root: Path = ROOT, reference: dict[str, str] | None = None, cache: Path | None = None) -> Site:
     """Return the site of a repository.
 
     Args:
         root: the repository.
         reference: pages of the reference, by file; with them, the sources of all that they document are pages.
+        cache: a folder for executed notebooks; without one their cells have no outputs.
+
+    Raises:
+        NotebookError: a notebook cannot be executed.
     """
     site = Site(texts=dict(reference or {}))
     known = {str(path.relative_to(root)) for pattern in PAGES + PACKAGE_PAGES for path in root.glob(pattern)}
@@ -56,7 +63,7 @@ def gather(root: Path = ROOT, reference: dict[str, str] | None = None) -> Site:
     todo = sorted(known | sources)
     while todo:
         page = todo.pop()
-        linked = _add(site, root, page)
+        linked = _add(site, root, page, cache)
         site.links[page] = linked
         todo += sorted(linked - site.links.keys() - set(todo))
     files = known | ({"api/index.rst"} & site.texts.keys())
@@ -85,7 +92,7 @@ def write(site: Site, root: Path, folder: Path) -> None:
         shutil.copy2(root / name, target)
 
 
-def _add(site: Site, root: Path, path: str) -> set[str]:
+def _add(site: Site, root: Path, path: str, cache: Path | None) -> set[str]:
     """Add a file of the repository, and return what it links."""
 
     def kind_of(name: str) -> str | None:
@@ -100,8 +107,8 @@ def _add(site: Site, root: Path, path: str) -> set[str]:
         site.texts[page_file(path)] = source_page(path, (root / path).read_text(encoding="utf-8"))
     elif path.endswith(".md"):
         text = _without_front_matter((root / path).read_text(encoding="utf-8"), path)
-        if text.startswith("---\njupytext:"):
-            text = _with_download(site, path, text)
+        if is_notebook(path):
+            return _add_notebook(site, path, text, kind_of, cache)
         site.texts[page_file(path)], linked = rewrite_links(text, path, kind_of)
         return linked
     else:
@@ -109,18 +116,28 @@ def _add(site: Site, root: Path, path: str) -> set[str]:
     return set()
 
 
-def _with_download(site: Site, path: str, text: str) -> str:
-    """Return a notebook's text with a link below its title to the same as `.ipynb`, which is added to the site."""
-    import jupytext
-
+def _add_notebook(site: Site, path: str, text: str, kind_of: KindOf, cache: Path | None) -> set[str]:
+    """Add a notebook as a file for Jupyter and as a page, with links below its title; and return what it links."""
+    notebook = read_notebook(text)
+    if cache is not None:
+        add_outputs(notebook, Path(path).stem, cache)
     file = f"downloads/{Path(path).stem}.ipynb"
-    site.texts[file] = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="ipynb")
-    link = f"{{download}}`Download this notebook (.ipynb) </{file}>`"
-    return re.sub(r"^(# .*)$", rf"\1\n\n{link}", text, count=1, flags=re.MULTILINE)
+    site.texts[file] = to_json(notebook)
+    links: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source, linked = rewrite_links(cell.source, path, kind_of)
+            links |= linked
+    title = notebook.cells[0]
+    title.source = re.sub(
+        r"^(# .*)$", lambda line: f"{line[0]}\n\n{link_line(file)}", title.source, count=1, flags=re.M
+    )
+    site.texts[page_file(path)] = to_json(notebook)
+    return links
 
 
 def _without_front_matter(text: str, path: str) -> str:
-    """Return a card without the data for the Hub; a notebook keeps its own."""
+    """Return a card without the data for the Hub."""
     if text.startswith("---\n") and path.startswith("hub_cards/"):
         return text.partition("\n---\n")[2].lstrip("\n")
     return text
@@ -135,7 +152,7 @@ def _toctree(page: str, pages: list[str], caption: str = "") -> str:
     if not pages:
         return ""
     folder = os.path.dirname(page) or "."
-    names = [os.path.relpath(page_file(path), folder).removesuffix(".rst").removesuffix(".md") for path in pages]
+    names = [os.path.splitext(os.path.relpath(page_file(path), folder))[0] for path in pages]
     options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
     return "\n".join(["", "", "```{toctree}", *options, "", *names, "```", ""])
 
@@ -144,7 +161,12 @@ def main() -> None:
     """Write the site's pages into the folder that is named."""
     from docs._site.reference import reference_pages
 
-    write(gather(reference=reference_pages()), ROOT, Path(sys.argv[1]))
+    folder, *cache = map(Path, sys.argv[1:])
+    try:
+        site = gather(reference=reference_pages(), cache=cache[0] if cache else None)
+    except NotebookError as error:
+        sys.exit(f"error: {error}")
+    write(site, ROOT, folder)
 
 
 if __name__ == "__main__":

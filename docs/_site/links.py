@@ -8,7 +8,12 @@ from collections.abc import Callable
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#])")
 
 
-def rewrite_links(text: str, page: str, kind_of: Callable[[str], str | None]) -> tuple[str, set[str]]:
+NOTEBOOK = re.compile(r"docs/notebooks/\d\d_\w+\.md")
+# "file", "folder" or None for a path from the repository's root that does not exist.
+KindOf = Callable[[str], str | None]
+
+
+def rewrite_links(text: str, page: str, kind_of: KindOf) -> tuple[str, set[str]]:
     """Return a page's text with the links of the site, and the files of the repository that it links.
 
     A link to a Python file leads to the page of its source, one to a folder to the README or the list of its files, and
@@ -39,7 +44,7 @@ def rewrite_links(text: str, page: str, kind_of: Callable[[str], str | None]) ->
 
 
 def page_file(path: str) -> str:
-    """Return where the page of a file is in the folder that Sphinx reads.
+    """Return where the page of a file is in the folder that Sphinx reads; that of a notebook has its outputs.
 
     >>> [page_file(path) for path in ("README.md", "docs/usage.md", "a/b.py", "training/recipes/")]
     ['index.md', 'docs/usage.md', 'a/b.py.rst', 'training/recipes/index.md']
@@ -48,4 +53,11 @@ def page_file(path: str) -> str:
         return "index.md"
     if path.endswith("/"):
         return f"{path}index.md"
+    if is_notebook(path):
+        return f"{path.removesuffix('.md')}.ipynb"
     return f"{path}.rst" if path.endswith(".py") else path
+
+
+def is_notebook(path: str) -> bool:
+    """Return True for the path of a notebook, which is a text file in MyST Markdown."""
+    return NOTEBOOK.fullmatch(path) is not None

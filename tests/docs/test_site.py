@@ -1,9 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The site: pages are reached, links lead somewhere, equations become LaTeX, code stands beside its comments."""
 
+import hashlib
+import html
+import json
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +21,7 @@ from docs._site.docstrings import docstring_to_rst
 from docs._site.equations import equation_rows, to_latex
 from docs._site.gather import gather
 from docs._site.links import page_file, rewrite_links
+from docs._site.notebooks import add_outputs, picture_text, read_notebook
 from docs._site.sources import source_page, split_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,22 +153,115 @@ def test_no_line_of_code_is_lost():
         assert code == [], path.name
 
 
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_site_builds_without_a_warning(tmp_path):
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+
+def stand_in_outputs(notebook, folder):
+    """In place of Jupyter, which the notebooks' own tests run: each cell prints a line, or has a picture."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = 1
+            shown = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": {}}
+            printed = {"output_type": "stream", "name": "stdout", "text": "y = x_1 + 3.310e+00\n"}
+            cell.outputs = [shown if picture_text(cell) else printed]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The whole site, its notebooks with outputs of a cache that no execution filled."""
     pytest.importorskip("furo", reason="the site needs the extra `docs`")
+    folder = tmp_path_factory.mktemp("site")
+    source, target, cache = folder / "source", folder / "html", folder / "cache"
+    for path in (ROOT / "docs" / "notebooks").glob("[0-9]*.md"):
+        add_outputs(read_notebook(path.read_text(encoding="utf-8")), path.stem, cache, stand_in_outputs)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    source, target = tmp_path / "source", tmp_path / "html"
     for command in (
-        ["docs._site.gather", str(source)],
+        ["docs._site.gather", str(source), str(cache)],
         ["sphinx", "-W", "--keep-going", "-q", "-c", "docs", "-b", "html", str(source), str(target)],
     ):
         run = subprocess.run(
-            [sys.executable, "-m", *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
         )
         assert run.returncode == 0, run.stderr[-3000:]
-    page = (target / "hf_lecture_models/models/gpt1/modeling_gpt1.py.html").read_text(encoding="utf-8")
+    return target
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_the_site_builds_without_a_warning(built):
+    page = (built / "hf_lecture_models/models/gpt1/modeling_gpt1.py.html").read_text(encoding="utf-8")
     assert page.count("<math") > 10
     assert 'id="Gpt1Model"' in page
-    assert "modeling_gpt1.py.html#Gpt1Model" in (target / "api/gpt1.html").read_text(encoding="utf-8")
-    assert (target / "searchindex.js").stat().st_size > 100_000
+    assert "modeling_gpt1.py.html#Gpt1Model" in (built / "api/gpt1.html").read_text(encoding="utf-8")
+    assert (built / "searchindex.js").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_built_notebooks_have_outputs_pictures_with_a_text_and_a_file(built):
+    names = sorted((ROOT / "docs" / "notebooks").glob("[0-9]*.md"))
+    for path in names:
+        page = (built / "docs" / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
+        wanted = [picture_text(cell) for cell in read_notebook(path.read_text(encoding="utf-8")).cells]
+        found = re.findall(r'<img alt="([^"]*)" [^>]*src="[^"]*_images', page)
+        assert [html.unescape(one) for one in found] == list(filter(None, wanted)), path.stem
+        assert "y = x_1 + 3.310e+00" in page
+        # Where the link to Colab will lead.
+        place = hashlib.md5(f"downloads/{path.stem}.ipynb".encode(), usedforsecurity=False).hexdigest()
+        file = (built / "_downloads" / place / f"{path.stem}.ipynb").read_text(encoding="utf-8")
+        assert file.count('"output_type"') == sum(cell["cell_type"] == "code" for cell in json.loads(file)["cells"])
+    assert len(names) == 14
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_numbers_with_exponents_are_nowhere_mathematics(built):
+    for path in built.rglob("*.html"):
+        for equation in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
+            shown = re.sub(r"<[^>]*>|\s", "", equation)
+            assert not re.search(r"\de[-+]\d", shown), (path.name, shown)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if (browser := shutil.which("chromium")) is None:
+        pytest.skip("no Chromium in PATH")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+
+
+SHOWN = ("index", "docs/lecture_map", "docs/usage", "docs/claims", "docs/notebooks/03_ngrams_and_smoothing")
+LAYOUT = """() => ({
+    sizes: ["h1", "h2"].map(name => parseFloat(getComputedStyle(document.querySelector(name)).fontSize)),
+    page: document.documentElement.scrollWidth,
+    cut: [...document.querySelectorAll(".table-wrapper:has(table.cards)")].filter(
+        wrapper => wrapper.scrollWidth > wrapper.clientWidth + 1
+    ).length,
+    title: document.querySelector(".sidebar-brand-text").scrollWidth <=
+        document.querySelector(".sidebar-brand").clientWidth,
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])
+def test_pages_fit_a_phone_and_a_small_screen(built, chromium, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python")
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    for name in SHOWN:
+        page.goto((built / f"{name}.html").as_uri())
+        found = page.evaluate(LAYOUT)
+        assert found["sizes"][0] > found["sizes"][1], name
+        assert found["page"] <= width, name
+        assert found["cut"] == 0, f"{name}: columns of a table are out of sight"
+        assert found["title"], name
+        page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+        violations = page.evaluate("axe.run()")["violations"]
+        assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in violations], name
+    page.close()

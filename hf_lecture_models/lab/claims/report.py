@@ -2,6 +2,7 @@
 """Claims, results and verdicts in words."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,10 +51,32 @@ def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: 
     """Return a line for each case: its arms' means over the seeds, the effect, and the verdict on it."""
     found, lines = verdicts(claim, cases, trial), []
     for name, case in cases.items():
-        arms = "; ".join(f"{arm} {_mean(one)}" for arm, one in case["arms"].items())
+        plain = perplexities(trial, name, case)
+        arms = "; ".join(
+            f"{arm} {_mean(one)}" + (f" (perplexity {plain[arm]:.1f})" if plain else "")
+            for arm, one in case["arms"].items()
+        )
         effect = Effect(**case["effect"])
         lines.append(f"{name}: {arms}; difference {interval(effect)}, {_counted(effect)}: {found[name]}")
     return lines
+
+
+def perplexities(trial: Trial, name: str, case: Mapping[str, Any]) -> dict[str, float]:
+    """Return the perplexity of each arm of a case, empty if the case measures something else.
+
+    Arms are measured by minus 100 ln of the perplexity, so this is the geometric mean over seeds and texts.
+
+    Args:
+        trial: the experiment, which says what is measured.
+        name: that of the case.
+        case: what was found in it, with the arms' means.
+    """
+    one = trial.cases[name]
+    method = one.method or trial.method
+    measure = {**trial.settings, **one.settings}.get("measure")
+    if method != "ngram_log_prob" and (method, measure) != ("train_and_measure", "perplexity"):
+        return {}
+    return {arm: math.exp(-sum(found["means"]) / len(found["means"]) / 100) for arm, found in case["arms"].items()}
 
 
 def _mean(arm: Mapping[str, Any]) -> str:

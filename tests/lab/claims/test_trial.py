@@ -8,6 +8,7 @@ pytest.importorskip("scipy")
 
 from hf_lecture_models.io.runs import log_once
 from hf_lecture_models.lab.claims.claim import LEDGER, Case, Trial, find_claim, load_claims, read_claim
+from hf_lecture_models.lab.claims.report import describe_cases, perplexities, read_record
 from hf_lecture_models.lab.claims.trial import TUNING_SEED, run_trial
 
 
@@ -116,3 +117,20 @@ def test_a_wrong_claim_is_refused_by_name(tmp_path, changes, message):
 def test_an_unknown_claim_brings_the_most_similar_names():
     with pytest.raises(ValueError, match="did you mean pooling"):
         find_claim("poling")
+
+
+def test_perplexities_are_beside_the_logarithms_of_those_cases_that_measure_them():
+    shown = {}
+    for name in ("discounting", "clipping", "lstm_beats_plain", "pre_norm", "pooling"):
+        claim = find_claim(name)
+        cases = (read_record(claim) or {})["results"]["cases"]
+        for case, found in cases.items():
+            shown[name, case] = perplexities(claim.experiment, case, found)
+        lines = describe_cases(claim, cases, claim.experiment)
+        assert ["(perplexity " in line for line in lines] == [bool(shown[name, case]) for case in cases]
+    # A run that failed counts as 2,000, the size of the vocabulary.
+    assert shown["clipping", "learning rate 1 for both"]["not clipped"] == pytest.approx(2000, rel=1e-4)
+    assert shown["lstm_beats_plain", "three-way SST"] == {}
+    # It measures by how much perplexities differ between settings.
+    assert shown["pre_norm", "six blocks"] == {}
+    assert sum(map(bool, shown.values())) == 2 + 2 + 1
