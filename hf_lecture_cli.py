@@ -245,8 +245,9 @@ HistoryModel = Annotated[
 ConvertedSource = Annotated[
     str,
     Argument(
-        help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
-        "binary files; or a model's folder or Hub name.",
+        help="An ARPA file, also packed or a pipe; one of KenLM's binary files; a file of word2vec, fastText (.vec) or "
+        "GloVe (.bin, .vec, .txt, also .gz); AllenNLP's ELMo (weights.hdf5 beside options.json, or their folder); a "
+        "folder with a checkpoint of transfo-xl, openai-gpt, bert, vit or marian; or a model's folder or Hub name.",
         metavar="SOURCE",
     ),
 ]
@@ -1250,7 +1251,7 @@ def convert(
     decoder: DecoderOption = None,
     unknown_word: UnknownWord = None,
 ) -> None:
-    """Convert ARPA, KenLM's and word2vec files into folders; n-grams and word vectors to such files, others to ONNX."""
+    """Convert old files into folders (docs/old_weights.md); n-grams and word vectors to such files, others to ONNX."""
     _run("convert", "cli.convert", locals())
 
 

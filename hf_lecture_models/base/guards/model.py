@@ -165,7 +165,7 @@ class ModelGuards(TravellingGuards):
             folder = os.path.join(pretrained_model_name_or_path, kwargs.get("subfolder", ""))
             check_saved_files(Path(folder), "config.json", "generation_config.json")
             refuse_outside_shards(folder)
-        with weights_file_errors(source):
+        with weights_file_errors(source, pretrained_model_name_or_path or ""):
             # transformers' annotation leaves out the pair that output_loading_info=True returns.
             loaded: Any = super().from_pretrained(
                 pretrained_model_name_or_path, *args, **kwargs | {"output_loading_info": True}
