@@ -247,7 +247,7 @@ ConvertedSource = Annotated[
     Argument(
         help="An ARPA file, also packed or a pipe; one of KenLM's binary files; a file of word2vec, fastText (.vec) or "
         "GloVe (.bin, .vec, .txt, also .gz); AllenNLP's ELMo (weights.hdf5 beside options.json, or their folder); a "
-        "folder with a checkpoint of transfo-xl, openai-gpt, bert, vit or marian; or a model's folder or Hub name.",
+        "folder with a checkpoint of transfo-xl, openai-gpt, bert or vit; or a model's folder or Hub name.",
         metavar="SOURCE",
     ),
 ]

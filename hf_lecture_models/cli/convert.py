@@ -47,7 +47,7 @@ def run(
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
     AllenNLP's ELMo (`weights.hdf5` or its folder) and checkpoints of transformers (`transfo-xl`, `openai-gpt`, `bert`,
-    ...) become folders too; see `convert_checkpoints.converter_of`.
+    `vit`) become folders too; see `convert_checkpoints.converter_of`.
     An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), or as a finite-state
     machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what is in them. `decoder` and
     `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.

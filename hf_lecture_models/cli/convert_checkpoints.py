@@ -1,8 +1,8 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Folders of this package's models from the networks' old files: AllenNLP's ELMo, and transformers' own checkpoints.
 
-The checkpoints are those of `transfo-xl`, and of the types that a configuration here names in `foreign_model_types`,
-such as `openai-gpt` and `bert`: a `config.json` with `pytorch_model.bin` or `model.safetensors`, and a tokenizer.
+The checkpoints are those of `transfo-xl`, `openai-gpt`, `bert` and `vit`: a `config.json` with `pytorch_model.bin` or
+`model.safetensors`, and a tokenizer or an image processor.
 """
 
 from collections.abc import Callable
@@ -10,13 +10,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from transformers import CONFIG_MAPPING, AutoConfig
+from transformers import AutoConfig
 
 from hf_lecture_models.io.auto_classes import find_auto_class, model_classes
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
 from hf_lecture_models.loading import check_location, load_model
+from hf_lecture_models.models.bert import LectureBertConfig
 from hf_lecture_models.models.elmo.conversion_elmo import convert_from_allennlp, find_allennlp
+from hf_lecture_models.models.gpt1 import Gpt1Config
 from hf_lecture_models.models.transformer_xl import TransfoXLConfig
+from hf_lecture_models.models.vit import LectureViTConfig
+
+# By the model type of a checkpoint.
+_OWN_CONFIGS: dict[str, type] = {
+    "bert": LectureBertConfig,
+    "openai-gpt": Gpt1Config,
+    "transfo-xl": TransfoXLConfig,
+    "vit": LectureViTConfig,
+}
 
 
 def converter_of(source: str) -> Callable[[Path], Any] | None:
@@ -36,16 +47,8 @@ def converter_of(source: str) -> Callable[[Path], Any] | None:
     if not (Path(source) / "config.json").is_file():
         return None
     config = AutoConfig.from_pretrained(source, local_files_only=check_location(source))
-    own = _own_config(config)
+    own = _OWN_CONFIGS.get(config.model_type)
     return None if own is None else partial(_convert_checkpoint, source, config, own)
-
-
-def _own_config(config: Any) -> type | None:
-    """Return the class of this package's configuration that reads a checkpoint; None for all others."""
-    if isinstance(config, TransfoXLConfig):
-        return TransfoXLConfig
-    named = (cls for cls in CONFIG_MAPPING.values() if config.model_type in getattr(cls, "foreign_model_types", ()))
-    return next(named, None)
 
 
 def _convert_checkpoint(source: str, config: Any, own: type, target: Path) -> Any:
