@@ -58,8 +58,9 @@ def _convert_checkpoint(source: str, config: Any, own: type, target: Path) -> An
     if not classes:
         saved = ", ".join(config.architectures or [config.model_type])
         raise ValueError(f"{source} holds {saved}, and this package has no such head; transformers itself loads it")
+    model_class: Any = classes[0]
     with weights_file_errors(source):
-        model = classes[0].from_pretrained(source, local_files_only=True)
+        model = model_class.from_pretrained(source, local_files_only=True)
     with staged_folder(target) as stage:
         model.save_pretrained(stage)
         processor.save_pretrained(stage)
