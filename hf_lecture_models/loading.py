@@ -15,6 +15,7 @@ from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.packing import file_suffix
+from hf_lecture_models.io.pickled_weights import pickled_weights_errors
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
@@ -73,7 +74,7 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     chosen = find_auto_class(config) if auto_class is None else auto_class
     has_own_code = chosen.__name__ in (getattr(config, "auto_map", None) or {})
     _refuse_other_class(name, saved, has_own_code or gives_saved_model(chosen, config), chosen)
-    with weights_file_errors(name):
+    with pickled_weights_errors(name), weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = chosen.from_pretrained(name, config=config, local_files_only=local_only, output_loading_info=True)
     model, info = loaded

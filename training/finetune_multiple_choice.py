@@ -1,6 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a multiple-choice model: SWAG, COPA, ARC, or your own rows.
-
 Reads: rows with `context`, `choices` and `label`.
 
     hf-lecture train multiple_choice --task copa --from_pretrained FOLDER \\

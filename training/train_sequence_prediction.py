@@ -1,6 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a model of sequences of points: pen strokes, series, rows of numbers.
-
 Reads: JSON lines, a list of points on each, or draws its curves.
 
     hf-lecture train sequence_prediction graves_tiny --output_dir tiny

@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
-    AllenNLP's ELMo (`weights.hdf5` or its folder) and checkpoints of transformers (`transfo-xl`, `openai-gpt`, `bert`,
-    `vit`) become folders too; see `convert_checkpoints.converter_of`.
+    AllenNLP's ELMo and old checkpoints of transformers become folders too: `convert_checkpoints.converter_of`.
+
     An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), or as a finite-state
     machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what is in them. `decoder` and
     `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.
@@ -61,19 +61,15 @@ def run(
     options = {name: value for name, value in locals().items() if name in _OPTIONS and value is not None}
     _refuse_other_options(target, options)
     if target.suffix.lower() == ".onnx":
-        _convert_to_onnx(source, target)
-        return
+        return _convert_to_onnx(source, target)
     if target.name.lower().endswith(FST_SUFFIX):
-        _convert_to_fst(source, target)
-        return
+        return _convert_to_fst(source, target)
     if not _is_file_name(target) and _convert_network(source, target):
         return
     is_ngrams = _is_of_ngrams(source, target)
     if options and not is_ngrams:
         raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
-    refuse_existing(target)
-    if not _is_file_name(target):
-        _refuse_file_name(target)
+    _refuse_target(target)
     be_quiet()
     if is_ngrams:
         _convert_ngrams(source, target, options)
@@ -91,8 +87,7 @@ def _convert_network(source: str, target: Path) -> bool:
     convert = converter_of(source)
     if convert is None:
         return False
-    refuse_existing(target)
-    _refuse_file_name(target)
+    _refuse_target(target)
     model = convert(target)
     print(f"{target}: {type(model).__name__} with {model.num_parameters():,} parameters")
     return True
@@ -143,8 +138,9 @@ def _is_word2vec(source: str, target: Path) -> bool:
     return isinstance(AutoConfig.from_pretrained(source, local_files_only=check_location(source)), Word2VecConfig)
 
 
-def _refuse_file_name(target: Path) -> None:
-    if FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+def _refuse_target(target: Path) -> None:
+    refuse_existing(target)
+    if not _is_file_name(target) and FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
             "make an empty one of this name first, or name a file .arpa, .arpa.gz, .bin or .klm (KenLM's), .fst.txt or "

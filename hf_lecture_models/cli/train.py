@@ -70,13 +70,13 @@ def _aligned(texts: dict[str, str]) -> list[str]:
 
 
 def _task_line(docstring: str) -> str:
-    """Return what a script trains, and what it reads: its docstring's first two paragraphs.
+    """Return what a script trains, shortened to a line, and what it reads: its docstring's first paragraph.
 
-    >>> _task_line("Train a tagger of words: names.\\n\\nReads: rows with `tokens` and `tags`.\\n\\nMore.")
+    >>> _task_line("Train a tagger of words: names.\\nReads: rows with `tokens` and `tags`.\\n\\nMore.")
     'Train a tagger of words: names. Reads: rows with `tokens` and `tags`.'
     """
-    what, reads, *_ = docstring.split("\n\n")
-    return f"{_sentence(what)} {_sentence(reads)}"
+    what, reads, *_ = re.split(r"\sReads: ", docstring.partition("\n\n")[0])
+    return f"{_sentence(what)} Reads: {reads}"
 
 
 def _docstring(script: Path) -> str:

@@ -77,10 +77,13 @@ def collect_facts(
         "training": dict(training or {}),
         "command": command,
         "licence": licence,
-        "environment": environment(),
     }
+    return facts | {"environment": environment()} | _example_facts(model, processor, facts)
+
+
+def _example_facts(model: Any, processor: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
     example = example_text(model, processor, known_sentences(facts))
-    return facts | ({"example": example} if example else {})
+    return {"example": example} if example else {}
 
 
 def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:

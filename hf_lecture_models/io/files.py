@@ -29,37 +29,16 @@ _RANDOM_NAME = "[!.]" * 8  # of tempfile
 
 
 @contextmanager
-def weights_file_errors(source: str, folder: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Within the block, an error that a damaged file of weights raises is a ValueError that says what to do.
+def weights_file_errors(source: str) -> Iterator[None]:
+    """Within the block, an error of safetensors is a ValueError that says what to do.
 
     Args:
         source: what is being loaded, for the message.
-        folder: where it is loaded from, if `source` is not its path.
     """
     try:
         yield
     except SafetensorError as error:
         raise ValueError(f"{source}: its weights file is damaged or cut off ({error}); restore the file") from error
-    except Exception as error:
-        # What torch raises of a pickle that is cut off depends on the byte: any class of errors, often without a text.
-        file = Path(source if folder is None else folder, "pytorch_model.bin")
-        if file.is_file() and (reason := _pickle_error(file)):
-            raise ValueError(
-                f"{file} cannot be read as weights ({reason}): it is cut off or damaged, or holds other objects; get "
-                "it from its source again"
-            ) from error
-        raise
-
-
-def _pickle_error(file: Path) -> str:
-    """Return what is wrong with a file that torch saved; "" if it can be read."""
-    import torch
-
-    try:
-        torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:
-        return f"{type(error).__name__}: {str(error)[:80]}".rstrip(": ")
-    return ""
 
 
 def _make_durable(stage: Path) -> None:
