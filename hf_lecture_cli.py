@@ -245,8 +245,9 @@ HistoryModel = Annotated[
 ConvertedSource = Annotated[
     str,
     Argument(
-        help="An ARPA file, also packed or a pipe; a word2vec file (.bin, .vec, .txt, also .gz); one of KenLM's "
-        "binary files; or a model's folder or Hub name.",
+        help="An ARPA file, also packed or a pipe; one of KenLM's binary files; a file of word2vec, fastText (.vec) or "
+        "GloVe (.bin, .vec, .txt, also .gz); AllenNLP's ELMo (weights.hdf5 beside options.json, or their folder); a "
+        "folder with a checkpoint of transfo-xl, openai-gpt, bert or vit; or a model's folder or Hub name.",
         metavar="SOURCE",
     ),
 ]
@@ -583,7 +584,7 @@ def quickstart(
     """Train six language models on English text that comes with Python; compare, save and reload them.
 
     They are two n-grams, a feed-forward and a recurrent network, an LSTM and a Transformer. It works offline and
-    takes a few minutes.
+    took 74 seconds on one core.
     """
     _run("quickstart", "lab.verbs.quickstart", locals())
 
@@ -1250,7 +1251,7 @@ def convert(
     decoder: DecoderOption = None,
     unknown_word: UnknownWord = None,
 ) -> None:
-    """Convert ARPA, KenLM's and word2vec files into folders; n-grams and word vectors to such files, others to ONNX."""
+    """Convert old files into folders (docs/old_weights.md); n-grams and word vectors to such files, others to ONNX."""
     _run("convert", "cli.convert", locals())
 
 

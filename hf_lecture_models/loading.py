@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Load a model with its tokenizer or image processor, from a folder, the Hub, or a file of n-grams."""
+"""Load a model with its tokenizer or image processor, from a folder, the Hub, or a file of n-grams or word vectors."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, AutoImageProcessor, AutoModelForCausalLM, AutoProcessor
+from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoModelForCausalLM, AutoProcessor
 from transformers.utils import logging
 
 from hf_lecture_models.io import locations
 from hf_lecture_models.io.auto_classes import find_auto_class, gives_saved_model
 from hf_lecture_models.io.files import weights_file_errors
 from hf_lecture_models.io.packing import file_suffix
+from hf_lecture_models.io.pickled_weights import pickled_weights_errors
 from hf_lecture_models.io.progress import hide_other_bars
 from hf_lecture_models.io.saved_json import refuse_outside_shards
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.ngram.conversion_ngram import load_file
 from hf_lecture_models.models.ngram.files.arpa_format import is_arpa_file
 from hf_lecture_models.models.ngram.files.kenlm_format import is_kenlm_file
+from hf_lecture_models.models.word2vec import Word2VecModel
 from hf_lecture_models.models.word2vec.conversion_word2vec import is_word2vec_name
+from hf_lecture_models.models.word2vec.reader_word2vec import is_word2vec_file
 from hf_lecture_models.tokenization.loading import load_saved_tokenizer
 from hf_lecture_models.tokenization.pairs import with_target_tokenizer
 
@@ -42,8 +45,8 @@ def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[An
     ('NGramForCausalLM', 2)
 
     Args:
-        name: a folder that `save_pretrained` wrote, a name on the Hub, one of KenLM's binary files, or an ARPA file,
-            also packed or a pipe.
+        name: a folder that `save_pretrained` wrote, a name on the Hub, one of KenLM's binary files, an ARPA file, also
+            packed or a pipe, or a file of word2vec, fastText (.vec) or GloVe.
         auto_class: the Auto class to load with, such as `AutoModelForCausalLM`. None: the one for the saved class,
             which config.json names; `AutoModelForCausalLM` if it names none.
 
@@ -57,6 +60,9 @@ def load_model(name: str | os.PathLike[str], auto_class: Any = None) -> tuple[An
 
 
 def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
+    if is_vector_file(name):
+        _refuse_other_class(name, Word2VecModel.__name__, auto_class in (None, AutoModel), auto_class)
+        return Word2VecModel.from_word2vec_format(name, binary=None)
     local_only = check_location(name)
     if is_ngram_file(name):
         _refuse_other_class(name, NGramForCausalLM.__name__, auto_class in (None, AutoModelForCausalLM), auto_class)
@@ -68,7 +74,7 @@ def _load(name: str, auto_class: Any) -> tuple[Any, Any]:
     chosen = find_auto_class(config) if auto_class is None else auto_class
     has_own_code = chosen.__name__ in (getattr(config, "auto_map", None) or {})
     _refuse_other_class(name, saved, has_own_code or gives_saved_model(chosen, config), chosen)
-    with weights_file_errors(name):
+    with pickled_weights_errors(name), weights_file_errors(name):
         # transformers' annotation leaves out the pair that output_loading_info=True returns.
         loaded: Any = chosen.from_pretrained(name, config=config, local_files_only=local_only, output_loading_info=True)
     model, info = loaded
@@ -128,16 +134,24 @@ def check_location(name: str) -> bool:
     if is_ngram_file(name):
         return True
     if path.is_file():
-        first = f"; vectors of word2vec are a model after `hf-lecture convert {name} FOLDER`"
         raise OSError(
             f"{name} is a file: name a model's folder, its name on the Hub, an ARPA file (with a line \\data\\), or "
-            f"one of KenLM's binary files{first if is_word2vec_name(name) else ''}"
+            f"one of KenLM's binary files{_about_vectors(name)}"
         )
     if is_arpa_name(name) and not path.exists():
         raise FileNotFoundError(f"there is no ARPA file {name}")
     if is_arpa_name(name) and not (path / "config.json").exists():
         raise IsADirectoryError(f"{name} is a folder: name an ARPA file, or a folder that has a model")
     return locations.check_location(name, "folder or ARPA file")
+
+
+def _about_vectors(name: str) -> str:
+    """Return what to say of a file that is named like one of word vectors; of others nothing."""
+    if not is_word2vec_name(name):
+        return ""
+    if is_word2vec_file(name):
+        return f"; vectors of word2vec are a model after `hf-lecture convert {name} FOLDER`"
+    return "; it does not begin as word2vec's and GloVe's files do"
 
 
 def is_arpa_name(name: str | Path) -> bool:
@@ -164,6 +178,18 @@ def is_ngram_file(name: str | Path) -> bool:
     if not path.is_file():
         return path.exists() and not path.is_dir()
     return is_arpa_name(name) or is_kenlm_file(name) or is_arpa_file(name)
+
+
+def is_vector_file(name: str | Path) -> bool:
+    """Return whether a path is named like a file of word vectors (.bin, .vec, .txt, also .gz) and begins as one.
+
+    >>> is_vector_file("vectors.bin"), is_vector_file(__file__)  # vectors.bin is missing
+    (False, False)
+
+    Raises:
+        OSError, ValueError: as `is_word2vec_file`.
+    """
+    return is_word2vec_name(name) and Path(name).is_file() and not is_ngram_file(name) and is_word2vec_file(name)
 
 
 def short_name(name: str) -> str:

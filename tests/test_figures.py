@@ -53,6 +53,11 @@ def test_every_figure_has_a_source(document: Path) -> None:
     assert not left, "no comment after these figures:\n" + "\n".join(left)
 
 
+def test_the_help_of_the_quickstart_says_the_seconds_of_the_record() -> None:
+    said = re.findall(r"took (\d+) seconds", " ".join((ROOT / "hf_lecture_cli.py").read_text(encoding="utf-8").split()))
+    assert said == [f"{record('quickstart', 'seconds'):.0f}"]
+
+
 def test_another_figure_is_filled_in() -> None:
     """A figure, a row and a sentence that are not those of the record."""
     right = 'x 2<!--= 1 + 1 --> of -3.1<!--= -6 / 2:.1f -->\n<!--= [["5"]] -->\n| |\n|---|\n| 4 |\n<!--/-->'

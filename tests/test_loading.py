@@ -12,10 +12,11 @@ import transformers
 from huggingface_hub import constants
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
-from hf_lecture_models.loading import load_model, short_name
+from hf_lecture_models.loading import check_location, load_model, short_name
 from hf_lecture_models.models.bag_of_words import BagOfWordsConfig, BagOfWordsForSequenceClassification
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM, RecurrentModel
+from hf_lecture_models.models.word2vec import Word2VecModel
 from hf_lecture_models.tokenization.word import WordTokenizer
 from tests.hub.stand_in_hub import Repository, stand_in_hub
 
@@ -151,18 +152,31 @@ def test_an_arpa_file_is_an_ngram_model(tmp_path, tokenizer):
         load_model(path, AutoModelForSequenceClassification)
 
 
+@pytest.mark.parametrize("content", [b"2 2\ncat 1 0\ndog 2 0\n", b"cat 1 0\ndog 2 0\n"], ids=["word2vec", "glove"])
+def test_a_file_of_word_vectors_is_a_model(tmp_path, content):
+    for name in ("v.bin", "v.vec", "v.txt.gz"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        model, tokenizer = load_model(path)
+        assert (type(model), load_model(path, AutoModel)[1].get_vocab()) == (Word2VecModel, tokenizer.get_vocab())
+        assert model.embed_tokens.weight[tokenizer.convert_tokens_to_ids("dog")].tolist() == [2, 0]
+        with pytest.raises(ValueError, match="holds Word2VecModel, which AutoModelForCausalLM cannot load"):
+            load_model(path, AutoModelForCausalLM)
+        with pytest.raises(OSError, match=rf"after `hf-lecture convert {path} FOLDER`$"):
+            check_location(str(path))
+
+
 def test_what_is_no_model_is_refused_before_anyone_is_asked(tmp_path, network):
     (tmp_path / "notes.txt").write_text("", encoding="utf-8")
-    for name in ("v.bin", "v.vec.gz", "v.md"):
-        (tmp_path / name).write_bytes(b"2 1\ncat 1\ndog 2\n")
+    (tmp_path / "v.md").write_bytes(b"2 1\ncat 1\ndog 2\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "folder.arpa").mkdir()
     for name, message in {
         "missing.arpa.gz": "there is no ARPA file",
         str(tmp_path / "folder.arpa"): "is a folder: name an ARPA file",
-        str(tmp_path / "notes.txt"): "is a file: name a model's folder",
-        str(tmp_path / "v.bin"): rf"after `hf-lecture convert {tmp_path}/v.bin FOLDER`$",
-        str(tmp_path / "v.vec.gz"): rf"after `hf-lecture convert {tmp_path}/v.vec.gz FOLDER`$",
+        str(
+            tmp_path / "notes.txt"
+        ): "is a file: name a model's folder.*does not begin as word2vec's and GloVe's files do$",
         str(tmp_path / "v.md"): "KenLM's binary files$",
         str(tmp_path / "empty"): "has no config.json",
         str(tmp_path / "nowhere"): "there is no folder",

@@ -218,6 +218,12 @@ NOT_RUN = {
         "it needs a second model, a sample or a corpus; tests/cli/test_filter.py writes them"
     ),
     r"hf-lecture filter MODEL corpus.parquet .*": "it needs such a file; tests/cli/test_filter.py writes one",
+    r"hf-lecture \w+ (lm\.arpa\.gz|lm\.klm|GoogleNews|glove|elmo_weights|transfo-xl|openai-gpt|bert-base).*": (
+        "it needs a file of its kind; tests/cli/test_old_weights.py makes each and runs the page's commands"
+    ),
+    r"echo 'the \[MASK\] sat' \| .*|hf-lecture train token_classification --train_files .* --from_pretrained elmo": (
+        "it needs such a model; tests/cli/test_old_weights.py and tests/training/test_scripts.py run it on small ones"
+    ),
     r"hf-lecture prompt .*": "it needs rows of a task; tests/cli/test_prompt.py runs the verb on small ones",
     r"hf-lecture train evaluate_prompting.*": (
         "it needs rows of a task; tests/lab/studies/test_prompting_task.py runs the script on small ones"

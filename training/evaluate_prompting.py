@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Measure a causal language model by prompts: how often the answer that it finds best is right.
+Reads: rows of copa, piqa or arc_easy, or of a template of your own.
 
     hf-lecture train evaluate_prompting [RECIPE.yaml] [--name value ...]
     hf-lecture train evaluate_prompting --model MODEL --task copa --shots 0,1,4 --output_dir runs/prompting

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a classifier of texts or pairs: a task of GLUE, SST-5, three-way SST, or your own data.
+Reads: rows with `text` and `label`, of pairs also `text_pair`.
 
     hf-lecture train text_classification --task sst2 --from_pretrained FOLDER \\
         --train_files T.tsv --validation_files V.tsv --optimizer sgd --accumulation_steps 4 --output_dir OUT

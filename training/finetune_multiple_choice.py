@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train a multiple-choice model: SWAG, COPA, ARC, or your own rows with columns `context`, `choices` and `label`.
+"""Train a multiple-choice model: SWAG, COPA, ARC, or your own rows.
+Reads: rows with `context`, `choices` and `label`.
 
     hf-lecture train multiple_choice --task copa --from_pretrained FOLDER \\
         --train_files T.jsonl --validation_files V.jsonl --predict_files P.jsonl --output_dir OUT

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a question-answering model: SQuAD 1.1, SQuAD 2.0, or your own questions in one of their formats.
+Reads: rows with `context`, `question` and `answers`, or SQuAD's .json.
 
     hf-lecture train question_answering --from_pretrained FOLDER \\
         --train_files T.json --validation_files V.json --output_dir OUT

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train a tagger of words: parts of speech (CoNLL-U files), names (CoNLL files), or your own lists of words and tags.
+"""Train a tagger of words: parts of speech, names, or your own tags.
+Reads: CoNLL and CoNLL-U files, or rows with `tokens` and `tags`.
 
     hf-lecture train token_classification --from_pretrained FOLDER --columns.tags upos \\
         --train_files T.conllu --validation_files V.conllu --output_dir OUT

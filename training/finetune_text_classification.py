@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a classifier of your own texts, or pairs of texts.
+Reads: rows with `text` and `label`, of pairs also `text_pair`.
 
     hf-lecture train finetune_text_classification --train_files reviews.csv --validation_files more.csv \\
         --output_dir OUT

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Fine-tune an encoder-decoder to classify in words: it reads "sst2 sentence: ..." and writes "positive" (T5).
+Reads: rows with `text` and `label`, of pairs also `text_pair`.
 
     hf-lecture train text_to_text --task sst2 --from_pretrained FOLDER \\
         --train_files glue/sst2/train.tsv --test_files glue/sst2/dev.tsv --output_dir OUT

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Estimate and measure an n-gram language model by a recipe.
+"""Estimate and measure an n-gram language model by a recipe. Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train fit_ngram [RECIPE.yaml] [--name value ...]
     hf-lecture train fit_ngram ngram --order 2 --smoothing add_alpha --alpha 0.1

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pre-train ELMo, a language model in both directions, by a recipe.
+Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train bidirectional_lm RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train bidirectional_lm elmo_tiny --output_dir tiny --model.softmax_samples 20

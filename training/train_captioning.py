@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a model that writes captions of images, by attention of its decoder to their patches.
+Reads: folders of images whose metadata.csv has `file_name` and `text`.
 
     hf-lecture train image_captioning image_captioning_tiny --output_dir tiny
     hf-lecture train image_captioning --train_files PHOTOS --validation_share 0.1 --output_dir OUT

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a causal language model by a recipe.
+Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train causal_lm RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train causal_lm recurrent_tiny --output_dir tiny --model.cell_type gru

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Train a classifier of images by a recipe, from new weights or from a model pre-trained on images without classes.
+"""Train a classifier of images by a recipe, from new weights or from a model pre-trained without classes.
+Reads: a folder of images for each class, or rows with `image` and `label`.
 
     hf-lecture train image_classification RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train image_classification vit_tiny --output_dir tiny

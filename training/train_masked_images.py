@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""Pre-train a model of images by a recipe: predict the pixels of masked patches or their mean color, without classes.
+"""Pre-train a model of images by a recipe: predict the pixels of masked patches or their mean color.
+Reads: folders of images, or rows with `image`.
 
     hf-lecture train masked_images RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train masked_images vit_masked_fashion_mnist --target mean_color

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pre-train a masked language model by a recipe: predict masked words and next sentences (BERT), or words alone.
+Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train masked_lm RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train masked_lm bert_tiny --output_dir tiny --next_sentence false

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train a language model to recall words of its text: associative recall, copying, induction, lists of operations.
+Reads: rows with `text` and `answers`, or draws its texts.
 
     hf-lecture train synthetic_recall transformer_xl_recall_tiny --output_dir tiny
     hf-lecture train synthetic_recall --texts copying --length 33 --output_dir OUT

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Pre-train an encoder-decoder by a recipe: it writes the spans that were left out of a text (T5).
+Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train span_corruption RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train span_corruption transformer_span_tiny --output_dir tiny

@@ -1,5 +1,6 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train word vectors by a recipe: word2vec's skip-gram or CBOW, by negative sampling or hierarchical softmax.
+Reads: texts, one on each line, or rows with `text`.
 
     hf-lecture train word_vectors RECIPE.yaml [--name value ...] [--resume]
     hf-lecture train word_vectors word2vec_tiny --output_dir tiny --model.architecture cbow

@@ -1,11 +1,12 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""`hf-lecture convert`: ARPA, KenLM's and word2vec files to folders and back, n-grams to automata, others to ONNX."""
+"""`hf-lecture convert`: old files to folders, n-grams and word vectors back, n-grams to automata, others to ONNX."""
 
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig
 
+from hf_lecture_models.cli.convert_checkpoints import converter_of
 from hf_lecture_models.loading import be_quiet, check_location, is_arpa_name, is_ngram_file, load_model
 from hf_lecture_models.models.ngram import NGramConfig
 from hf_lecture_models.models.ngram.conversion_ngram import save_fst
@@ -45,35 +46,51 @@ def run(
 ) -> None:
     """Convert a file of n-grams (ARPA) or word vectors (word2vec) to a folder, or a folder to such a file or to ONNX.
 
+    AllenNLP's ELMo and old checkpoints of transformers become folders too: `convert_checkpoints.converter_of`.
+
     An n-gram, in a folder or a file, is also written as one of KenLM's binary files (.bin, .klm), or as a finite-state
     machine (NAME.fst.txt, with NAME.syms). ARPA and KenLM's binary files are known by what is in them. `decoder` and
     `unknown_word` are those of `save_arpa`, all other options those of `save_kenlm`.
 
     Raises:
         FileExistsError, FileNotFoundError: the target is there already; the source is missing.
-        ImportError: the packages that write ONNX files are not installed.
+        ImportError: the packages that write ONNX files, or read HDF5 files, are not installed.
         ValueError: the two are not of kinds that go together, the file is damaged, or its kind does not fit the
             folder's model; an option does not belong to the target, or has no such value.
     """
     options = {name: value for name, value in locals().items() if name in _OPTIONS and value is not None}
     _refuse_other_options(target, options)
     if target.suffix.lower() == ".onnx":
-        _convert_to_onnx(source, target)
-        return
+        return _convert_to_onnx(source, target)
     if target.name.lower().endswith(FST_SUFFIX):
-        _convert_to_fst(source, target)
+        return _convert_to_fst(source, target)
+    if not _is_file_name(target) and _convert_network(source, target):
         return
     is_ngrams = _is_of_ngrams(source, target)
     if options and not is_ngrams:
         raise ValueError(f"{_spelled(options)} is for KenLM's files of n-grams, and {source} has word vectors")
-    refuse_existing(target)
-    if not (is_arpa_name(target) or is_kenlm_name(target) or is_word2vec_name(target)):
-        _refuse_file_name(target)
+    _refuse_target(target)
     be_quiet()
     if is_ngrams:
         _convert_ngrams(source, target, options)
     else:
         _convert_word2vec(source, target)
+
+
+def _is_file_name(target: Path) -> bool:
+    return is_arpa_name(target) or is_kenlm_name(target) or is_word2vec_name(target)
+
+
+def _convert_network(source: str, target: Path) -> bool:
+    """Return whether the source was a network's old files; it is then converted."""
+    be_quiet()
+    convert = converter_of(source)
+    if convert is None:
+        return False
+    _refuse_target(target)
+    model = convert(target)
+    print(f"{target}: {type(model).__name__} with {model.num_parameters():,} parameters")
+    return True
 
 
 def _is_of_ngrams(source: str, target: Path) -> bool:
@@ -92,8 +109,9 @@ def _is_of_ngrams(source: str, target: Path) -> bool:
     ):
         raise ValueError(
             f"one of {source} and {target} must be an ARPA file (.arpa or .lm, also packed), one of KenLM's binary "
-            "files (.bin or .klm) or a word2vec file (.bin, .vec, .txt or these with .gz), the other a folder; or both "
-            "files of n-grams; or the second a file .onnx or .fst.txt"
+            "files (.bin or .klm) or a file of word2vec or GloVe (.bin, .vec, .txt or these with .gz), the other a "
+            "folder; or both files of n-grams; or the first AllenNLP's weights.hdf5 or a folder of an old checkpoint; "
+            "or the second a file .onnx or .fst.txt"
         )
     return from_ngrams or to_ngrams
 
@@ -120,8 +138,9 @@ def _is_word2vec(source: str, target: Path) -> bool:
     return isinstance(AutoConfig.from_pretrained(source, local_files_only=check_location(source)), Word2VecConfig)
 
 
-def _refuse_file_name(target: Path) -> None:
-    if FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
+def _refuse_target(target: Path) -> None:
+    refuse_existing(target)
+    if not _is_file_name(target) and FILE_SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         raise ValueError(
             f"{target} would be a folder, but {target.suffix} is the suffix of a file: name a folder without a suffix, "
             "make an empty one of this name first, or name a file .arpa, .arpa.gz, .bin or .klm (KenLM's), .fst.txt or "

@@ -49,20 +49,34 @@ def answer_at_once(arguments: list[str]) -> bool:
 
 
 def overview(folder: Path) -> list[str]:
-    """Return the lines of a list of all recipes and all tasks, each with its first sentence.
+    """Return the lines of a list of all recipes and all tasks: what each trains, and what rows a task reads.
 
     A script that runs no task, such as `fit_ngram.py`, is listed by its own name.
     """
-    recipes = {name: _comment(path).partition("\n#  ")[0] for name, path in _recipes(folder).items()}
+    recipes = {name: _sentence(_comment(path).partition("\n#  ")[0]) for name, path in _recipes(folder).items()}
     names = {script: name for name, script in declared_names(_scripts(folder)).items()}
-    tasks = {names.get(path.stem, path.stem): _docstring(path).partition("\n\n")[0] for path in _scripts(folder)}
-    width = max(map(len, [*recipes, *tasks]))
+    tasks = {names.get(path.stem, path.stem): _task_line(_docstring(path)) for path in _scripts(folder)}
     return [
         "Recipes: hf-lecture train RECIPE [--name value ...]",
-        *(f"  {name:{width}}  {_sentence(text)}" for name, text in recipes.items()),
+        *_aligned(recipes),
         "Tasks, with a recipe of your own or options alone: hf-lecture train TASK [RECIPE.yaml] [--name value ...]",
-        *(f"  {name:{width}}  {_sentence(text)}" for name, text in sorted(tasks.items())),
+        *_aligned(dict(sorted(tasks.items()))),
     ]
+
+
+def _aligned(texts: dict[str, str]) -> list[str]:
+    width = max(map(len, texts))
+    return [f"  {name:{width}}  {text}" for name, text in texts.items()]
+
+
+def _task_line(docstring: str) -> str:
+    """Return what a script trains, shortened to a line, and what it reads: its docstring's first paragraph.
+
+    >>> _task_line("Train a tagger of words: names.\\nReads: rows with `tokens` and `tags`.\\n\\nMore.")
+    'Train a tagger of words: names. Reads: rows with `tokens` and `tags`.'
+    """
+    what, reads, *_ = re.split(r"\sReads: ", docstring.partition("\n\n")[0])
+    return f"{_sentence(what)} Reads: {reads}"
 
 
 def _docstring(script: Path) -> str:

@@ -13,8 +13,9 @@ from huggingface_hub.file_download import repo_folder_name
 from transformers.pipelines import PIPELINE_REGISTRY
 
 from hf_lecture_models.base.traits import trait
+from hf_lecture_models.hub.example import example_text
 from hf_lecture_models.hub.export import registered_classes
-from hf_lecture_models.hub.metadata import PACKAGE
+from hf_lecture_models.hub.metadata import PACKAGE, known_sentences
 from hf_lecture_models.io.auto_classes import learns_next_sentences
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.io.recipe import read_yaml
@@ -64,7 +65,7 @@ def collect_facts(
     """
     if results and not task:
         raise ValueError("results need `task`, what their task's `describe` gives, with the names of the measures")
-    return {
+    facts = {
         "name": name,
         **_model_facts(model),
         "library": "transformers" if type(model).__module__.startswith("transformers.") else PACKAGE,
@@ -76,8 +77,13 @@ def collect_facts(
         "training": dict(training or {}),
         "command": command,
         "licence": licence,
-        "environment": environment(),
     }
+    return facts | {"environment": environment()} | _example_facts(model, processor, facts)
+
+
+def _example_facts(model: Any, processor: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
+    example = example_text(model, processor, known_sentences(facts))
+    return {"example": example} if example else {}
 
 
 def facts_of(folder: str | os.PathLike[str], model: Any, processor: Any) -> dict[str, Any]:

@@ -119,6 +119,23 @@ def languages(data: Mapping[str, Any]) -> list[str]:
     return [said] if isinstance(said, str) else list(said)
 
 
+def known_sentences(facts: Mapping[str, Any]) -> list[str]:
+    """Return the sentences that the page of a model offers to try, as its tokenizer needs them.
+
+    >>> known_sentences({"data": {"language": "fr"}, "vocabulary": {"policy": "open"}, "task": {"name": "masked_lm"}})
+    ['Deux enfants jouent avec un ballon dans le jardin.']
+
+    Returns:
+        None at all where the language is not stated, or has no sentence here.
+    """
+    language = next(iter(languages(facts.get("data") or {})), "")
+    found = [
+        _SENTENCES.get(language),
+        _ENGLISH.get(facts["task"].get("pipeline_tag") or "") if language == "en" else None,
+    ]
+    return [_spaced(text, facts) for text in found if text] if facts.get("vocabulary") else []
+
+
 def source_example(facts: Mapping[str, Any]) -> str:
     """Return a sentence in the model's language, a translator's source; a known word if the language is not stated.
 
@@ -143,8 +160,8 @@ def _spaced(sentence: str, facts: Mapping[str, Any]) -> str:
 def widget_examples(facts: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the inputs that the Hub's page offers to try.
 
-    There is none for images, which would need an address, for points, and for pairs, whose second text the page of a
-    classifier has no field for.
+    It is the model's own text (`hub.example`), or a sentence that the model knows. There is none for images, which
+    would need an address, for points, and for pairs, whose second text the page of a classifier has no field for.
 
     >>> task = {"name": "translation", "pipeline_tag": "translation"}
     >>> widget_examples({"task": task, "data": {"language": ["de", "en"]}, "vocabulary": {"policy": "open"}})
@@ -155,7 +172,7 @@ def widget_examples(facts: Mapping[str, Any]) -> list[dict[str, str]]:
         return []
     if task["name"] == "next-sentence-prediction":
         return []
-    text = source_example(facts)
+    text = facts.get("example") or source_example(facts)
     english = text.replace(" .", ".") == _SENTENCES["en"]
     if task["name"] == "synthetic_recall":
         return [{"text": DRAWN.get((facts.get("recipe") or {}).get("texts", ""), text)}]

@@ -96,7 +96,11 @@ class LectureTokenizer(TokenizersBackend):
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     padding_side = "left"
     chat_template: str | None = CHAT_TEMPLATE
-    saved_options: ClassVar[tuple[str, ...]] = ("padding_side", "truncation_side", "chat_template")
+    clean_up_tokenization_spaces: bool = False
+    saved_options: ClassVar[tuple[str, ...]] = (
+        *("padding_side", "truncation_side", "chat_template"),
+        "clean_up_tokenization_spaces",  # False is transformers' default, but Hugging Face's JavaScript has True
+    )
     """Options whose values here are saved with a tokenizer; transformers saves only what it is given."""
     characters_at_once: ClassVar[int] = CHUNK_CHARACTERS
     """About how many characters of texts `encode_texts` should be given."""

@@ -132,6 +132,7 @@ class ElmoTokenizer(PythonBackend):
         for name, spelling in _SPECIAL.items():
             if str(kwargs.setdefault(name, spelling)) != spelling:
                 raise ValueError(f"{name} is {spelling!r} in ElmoTokenizer, not {kwargs[name]!r}; leave it out")
+        kwargs.setdefault("clean_up_tokenization_spaces", False)  # saved, because JavaScript's default is True
         self.max_characters_per_token = max_characters_per_token
         self.words: list[str] = [] if vocab_file is None else _read_words(vocab_file)
         super().__init__(max_characters_per_token=max_characters_per_token, **kwargs)

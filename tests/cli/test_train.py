@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -95,6 +96,9 @@ def test_without_arguments_recipes_and_tasks_are_listed() -> None:
         named.get(path.name, path.stem) for path in TRAINING.glob("*.py")
     )
     assert all(len(line.split(maxsplit=1)[1]) > 15 for line in done.stdout.splitlines())
+    tasks = [line for line in done.stdout.partition("\nTasks, ")[2].splitlines() if line.startswith("  ")]
+    assert all(re.search(r"\. Reads: [^:]+\.$|\.\.\. Reads: [^:]+\.$", line) for line in tasks)
+    assert all(" Reads: rows with `text` and `label`" in line for line in tasks if "text_classification " in line)
 
 
 def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,10 @@ from benchmarks import model_cards
 from hf_lecture_models.hub import export
 from hf_lecture_models.hub.card import TRIED, render_card, write_card
 from hf_lecture_models.hub.facts import collect_facts, facts_of, training_record, vocabulary_policy, write_facts
+from hf_lecture_models.hub.metadata import known_sentences
 from hf_lecture_models.io.compat import OLDEST_TRANSFORMERS
+from hf_lecture_models.models.bag_of_words import BagOfWordsConfig, BagOfWordsForSequenceClassification
+from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent.modeling_recurrent import RecurrentForCausalLM
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tokenization.bpe import BpeTokenizer
@@ -29,6 +32,11 @@ from tests.interop.small_models import small_model, small_tokenizer
 ROOT = Path(__file__).parents[2]
 
 TASK = CausalLM().describe(None, CausalLMRecipe())
+TEXT_FACTS = {
+    "data": {"language": "en"},
+    "vocabulary": {"policy": "closed"},
+    "task": {"name": "text_classification", "pipeline_tag": "text-classification"},
+}
 RESULTS = {
     "perplexity": 141.2345,
     "word_perplexity": float("inf"),
@@ -306,6 +314,30 @@ def test_metadata_of_the_recipes_cards_name_what_the_hub_knows() -> None:
     assert sorted(bases) == [name for name in model_cards.names() if name.startswith("bert_minilm")]
     images_points_pairs = r"vit_|image_captioning_|graves_|bert_minilm_(mrpc|rte|stsb)"
     assert without_widget == [name for name in model_cards.names() if re.match(images_points_pairs, name)]
+
+
+def test_the_input_to_try_is_the_models_own() -> None:
+    """A language model writes it; other models get their first words, where they do not know the usual sentence."""
+    texts = ["das Haus am Meer ist alt", "das Haus am See ist neu", "der Garten am Haus ist alt"]
+    tokenizer = WordTokenizer.train(texts, progress=False)
+    trigram = NGramForCausalLM.fit(texts, tokenizer, order=3, smoothing="add_alpha", alpha=0.01, progress=False)
+    classifier = BagOfWordsForSequenceClassification(BagOfWordsConfig(vocab_size=len(tokenizer)))
+    english = WordTokenizer.train(["two Two children play with a ball in the garden .", *texts], progress=False)
+    knows = WordTokenizer.train([*known_sentences(TEXT_FACTS)], progress=False)
+    for model, its_tokenizer, data, expected in (
+        (trigram, tokenizer, {}, "das Haus am Meer ist alt"),
+        (classifier, tokenizer, {}, "Haus am ist alt das Garten"),
+        (classifier, tokenizer, {"language": "en"}, "Haus am ist alt das Garten"),
+        (classifier, english, {"language": "en"}, "Haus am ist alt das Garten"),  # not all of the usual ones are known
+        (classifier, knows, {"language": "en"}, "The story is clever and the actors are good ."),
+    ):
+        facts = collect_facts(model, its_tokenizer, {}, name="one", data=data)
+        assert render_card(facts).data.widget == [{"text": expected}]
+        assert ("example" in facts) == ("clever" not in expected)
+        assert its_tokenizer.unk_token_id not in its_tokenizer(expected).input_ids
+    old = collect_facts(trigram, tokenizer, {}, name="one", data={"language": "de"})
+    del old["example"]
+    assert render_card(old).data.widget[0]["text"].startswith("Zwei Kinder"), "the facts of an earlier release"
 
 
 def test_a_card_says_on_what_it_was_measured() -> None:

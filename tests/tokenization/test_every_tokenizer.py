@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import pickle
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +25,7 @@ from hf_lecture_models.tokenization import (
     BpeTokenizer,
     ByteTokenizer,
     CharTokenizer,
+    ElmoTokenizer,
     UnigramTokenizer,
     WordPieceTokenizer,
     WordTokenizer,
@@ -201,6 +203,28 @@ def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path / "again")
     assert contents(tmp_path / "first") == contents(tmp_path / "again")
     assert loaded(TEXTS, padding=True, truncation=True, max_length=3)["input_ids"][0][3:] == []
+
+
+@pytest.mark.parametrize("name", [*CLASSES, "elmo"])
+def test_decoding_joins_nothing_in_javascript_either(name: str, tmp_path: Path) -> None:
+    """Hugging Face's JavaScript joins "fine !" unless the file says no; folders of before do not, and are as they were.
+
+    @huggingface/tokenizers 0.2.0 gives these texts with the field, for every class, and "do n't!" without it.
+    """
+    text, settings = "the cat do n't !", tmp_path / "tokenizer_config.json"
+    tokenizer = ElmoTokenizer() if name == "elmo" else make(name, [*TEXTS, text])
+    ids = tokenizer(text).input_ids
+    expected = {"prose": "the cat do n ' t !", "wordpiece": "the cat do n ' t!"}.get(name, text)
+    tokenizer.save_pretrained(tmp_path)
+    first = json.loads(settings.read_text(encoding="utf-8"))
+    assert first["clean_up_tokenization_spaces"] is False
+    del first["clean_up_tokenization_spaces"]
+    settings.write_text(json.dumps(first), encoding="utf-8")
+    old = AutoTokenizer.from_pretrained(tmp_path)
+    for one in (tokenizer, old):
+        assert (one(text).input_ids, one.decode(ids, skip_special_tokens=True)) == (ids, expected)
+    old.save_pretrained(tmp_path)
+    assert json.loads(settings.read_text(encoding="utf-8"))["clean_up_tokenization_spaces"] is False
 
 
 @every_class

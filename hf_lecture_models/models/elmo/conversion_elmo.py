@@ -1,12 +1,14 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """ELMo's official files, `options.json` and `weights.hdf5`: `ElmoModel.from_allennlp`, bound by `__init__.py`.
 
+`find_allennlp` finds the two, and `convert_from_allennlp` writes a model's folder of them.
+
 The files are bilm-tf's. Their LSTM orders its gates i, j, f, o (torch: i, f, g, o), multiplies by rows [u; h], and adds
 1 to the forget gate's bias when it runs. Their highway layers call the gate of the changed share "carry". Their first
 character is our id 1, since 0 is padding.
 
 Before an array is read, it is checked: it must be in the file itself, hold numbers, and have the shape that the options
-give.
+give. Arrays of the network that the options do not name, such as those of another layer, are an error.
 """
 
 import json
@@ -18,8 +20,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_lecture_models.io.files import staged_folder
 from hf_lecture_models.models.elmo.configuration_elmo import ElmoConfig
 from hf_lecture_models.models.elmo.modeling_elmo import ElmoModel
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 
 _Path = str | os.PathLike[str]
 _LARGEST_OPTIONS = 2**20
@@ -38,6 +42,7 @@ _OPTIONS = {
     ("char_cnn", "activation"): "char_activation",
 }
 _MISSING = object()
+_SUFFIXES = (".hdf5", ".h5")
 _MAY_LACK = {"cell_clip": None, "projection_clip": None, "use_skip_connections": False, "char_activation": "relu"}
 
 
@@ -71,6 +76,51 @@ def from_allennlp(cls: type[ElmoModel], options_json: _Path, weights_hdf5: _Path
     for parameter in model.parameters():
         parameter.requires_grad_(True)
     return model.eval()
+
+
+def find_allennlp(source: _Path) -> tuple[Path, Path] | None:
+    """Return the options and the weights that a path means: a `weights.hdf5`, or a folder that has one and no model.
+
+    The options are beside the weights, `options.json`, or `X_options.json` beside `X_weights.hdf5`.
+
+    >>> find_allennlp("lm.arpa") is None
+    True
+
+    Returns:
+        None for any other path.
+
+    Raises:
+        FileNotFoundError: there are weights without options.
+        ValueError: a folder has several files of weights.
+    """
+    weights = Path(source)
+    if weights.is_dir() and not (weights / "config.json").exists():
+        found = sorted(path for path in weights.iterdir() if path.suffix.lower() in _SUFFIXES)
+        found = [path for path in found if "weights" in path.name] or found
+        if len(found) > 1:
+            raise ValueError(f"{source} has {len(found)} files of weights; name one of them, such as {found[0]}")
+        weights = found[0] if found else weights
+    if weights.suffix.lower() not in _SUFFIXES or not weights.is_file():
+        return None
+    names = dict.fromkeys((weights.stem.replace("weights", "options") + ".json", "options.json"))
+    for name in names:
+        if (options := weights.with_name(name)).is_file():
+            return options, weights
+    raise FileNotFoundError(f"{weights} has no {' or '.join(names)} beside it, which says its shape; put it there")
+
+
+def convert_from_allennlp(options_json: _Path, weights_hdf5: _Path, folder: _Path) -> ElmoModel:
+    """Write a model's folder, with its tokenizer, from AllenNLP's files; errors as of `from_allennlp`.
+
+    Returns:
+        The model.
+    """
+    model = from_allennlp(ElmoModel, options_json, weights_hdf5)
+    tokenizer = ElmoTokenizer(max_characters_per_token=model.config.max_characters_per_token)
+    with staged_folder(folder) as stage:
+        model.save_pretrained(stage)
+        tokenizer.save_pretrained(stage)
+    return model
 
 
 def _fields(path: _Path) -> dict[str, Any]:
@@ -136,11 +186,24 @@ def _read_arrays(path: _Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
     Path(path).stat()  # its own error, where there is no file
     try:
         with h5py.File(path, "r") as file:
-            return {name: _read_array(h5py, file, path, name, shape) for name, shape in shapes.items()}
+            arrays = {name: _read_array(h5py, file, path, name, shape) for name, shape in shapes.items()}
+            _refuse_other_arrays(h5py, file, path, shapes)
+            return arrays
     except _Refused:
         raise
     except Exception as error:  # h5py raises OSError, KeyError, RuntimeError and others, depending on the damaged byte
         raise ValueError(f"{path} is no whole HDF5 file ({error}); copy it again") from None
+
+
+def _refuse_other_arrays(h5py: Any, file: Any, path: _Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise an error if the network has more than the options say: another layer or filter, or peephole connections."""
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    if others := [name for name in names if name.startswith(("CNN", "RNN")) and name not in shapes]:
+        raise _Refused(
+            f"{path} has {others[0]}, which the options do not name; the options are of another model, or the model is "
+            "no ELMo"
+        )
 
 
 class _Refused(ValueError):

@@ -63,12 +63,12 @@ def from_word2vec_format(
     >>> bool((again.embed_tokens.weight[1] == model.embed_tokens.weight[1]).all()), its_tokenizer.tokenize("a dog")
     (True, ['<unk>', 'dog'])
 
-    Args and errors are those of `read_word2vec`; `binary` may be None: as the suffix of the file's name says.
+    Args and errors are those of `read_word2vec`.
 
     Returns:
         The model and a tokenizer of its words; unknown words have a vector of zeros where the file has no `<unk>`.
     """
-    words, vectors = read_word2vec(path, is_binary_name(path) if binary is None else binary, encoding, errors)
+    words, vectors = read_word2vec(path, binary, encoding, errors)
     ordinary = [word for word in words if word not in ("<unk>", "<s>", "</s>", "<pad>")]
     tokenizer = tokenizer_of_file(ordinary, "<unk>", path)
     config = Word2VecConfig(

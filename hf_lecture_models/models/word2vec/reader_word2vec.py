@@ -32,10 +32,11 @@ _MAX_WIDTH, _MAX_HEADER, _MAX_NUMBER_BYTES = 2**16, 64, 64
 _INFLATION = 1032
 _CHUNK = 2**18
 _HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n")
-_GZIP = b"\x1f\x8b"
+_CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b]")  # white space is no sign of damage
+_GZIP, _MARK, _FASTTEXT = b"\x1f\x8b", b"\xef\xbb\xbf", b"\xba\x16\x4f\x2f"
 _OTHERS = {
     b"\x80": "a pickle, as gensim's own `save` writes: load it there and write it by `save_word2vec_format`",
-    b"\xba\x16\x4f\x2f": "a fastText model (.bin), which makes words of pieces: read its .vec file, with binary=False",
+    _FASTTEXT: "a fastText model (.bin), which makes words of pieces: read its .vec file",
     b"PK": "a zip archive: unpack it",
     b"BZh": "packed with bzip2: unpack it",
     b"\xfd7zXZ": "packed with xz: unpack it",
@@ -48,10 +49,12 @@ class _Bytes:
 
     Attributes:
         most: the largest number of bytes that the file can hold.
+        lacks_last_line_feed: whether a line was taken that ends with the file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path, self.buffer, self.place, self.dropped = path, b"", 0, 0
+        self.lacks_last_line_feed = False
         with open(path, "rb") as file:
             packed = file.read(2) == _GZIP
         size = os.path.getsize(path)
@@ -101,19 +104,38 @@ class _Bytes:
         """Return the next line, and pass it; the last one may lack its line feed."""
         self.fill(most + 1)
         is_last = 0 < len(self.buffer) - self.place <= most and self.buffer.find(b"\n", self.place) < 0
+        self.lacks_last_line_feed |= is_last
         return self.take(most) if is_last else self.take_to(b"\n", most, what)
 
 
+def is_word2vec_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as word2vec's files do, GloVe's or fastText's models, which `read_word2vec` refuses.
+
+    >>> is_word2vec_file(__file__)
+    False
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is a damaged gzip file.
+    """
+    source = _Bytes(path)
+    with source.file:
+        head = source.peek(_MAX_HEADER)
+        known = _HEADER.match(head.removeprefix(_MARK)) is not None or head.startswith(_FASTTEXT)
+        return known or _width_without_header(source) > 0
+
+
 def read_word2vec(
-    path: str | os.PathLike[str], binary: bool = True, encoding: str = "utf-8", errors: str = "strict"
+    path: str | os.PathLike[str], binary: bool | None = True, encoding: str = "utf-8", errors: str = "strict"
 ) -> tuple[list[str], np.ndarray]:
     """Read a word2vec file, plain or gzip whatever its name, or GloVe's text.
 
-    A warning says which words are there twice, and that there are more words than the first line says.
+    A warning says which words are there twice, that there are more words than the first line says, that the last line
+    has no end and may be cut off, and that words hold control characters, as where an earlier word held a space.
 
     Args:
         path: the file.
-        binary: True for binary files, False for text files.
+        binary: True for binary files, False for text files, None for either, whatever its name.
         encoding, errors: the words' encoding and the treatment of errors, as for `bytes.decode`.
 
     Returns:
@@ -127,10 +149,10 @@ def read_word2vec(
     "".encode(encoding, errors)
     source = _Bytes(path)
     with source.file:
-        count, width = _read_header(source, binary)
+        count, width, is_binary = _read_header(source, binary)
         words: dict[str, None] = {}
         rows, block, doubled = [], [], []
-        for word, vector in (_binary_rows if binary else _text_rows)(source, count, width):
+        for word, vector in (_binary_rows if is_binary else _text_rows)(source, count, width):
             text = _decoded(source, word, encoding, errors)
             if text in words:
                 doubled.append(text)
@@ -142,6 +164,7 @@ def read_word2vec(
                 block = []
         rows.append(_finite(source, block, words))
         _warn_of_the_rest(source, count, doubled)
+        _warn_of_damage(source, words)
     return list(words), np.concatenate([row for row in rows if len(row)])
 
 
@@ -158,10 +181,29 @@ def _warn_of_the_rest(source: _Bytes, count: int | None, doubled: list[str]) -> 
         )
 
 
-def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
-    """Return the numbers of words and of numbers in each vector; None for the words of a file without a header."""
-    if source.peek(3) == b"\xef\xbb\xbf":  # a byte order mark
-        source.take(3)
+def _warn_of_damage(source: _Bytes, words: dict[str, None]) -> None:
+    if source.lacks_last_line_feed:
+        warnings.warn(
+            f"{source.path}: the last line does not end in a line feed; if the file was cut off there, its last number "
+            "is wrong, and more words are missing",
+            stacklevel=3,
+        )
+    if odd := [word for word in words if _CONTROLS.search(word)]:
+        warnings.warn(
+            f"{source.path}: {len(odd)} words hold control characters, such as {odd[0][:40]!r}; in a binary file the "
+            "word before may have held a space, and its vector is then wrong",
+            stacklevel=3,
+        )
+
+
+def _read_header(source: _Bytes, binary: bool | None) -> tuple[int | None, int, bool]:
+    """Return the numbers of words (None without a header) and of numbers in each vector, and whether they are binary.
+
+    Raises:
+        ValueError: it is another file than `binary` says, or of another kind, or cannot be so large.
+    """
+    if source.peek(len(_MARK)) == _MARK:
+        source.take(len(_MARK))
     head = source.peek(_MAX_HEADER)
     for magic, name in _OTHERS.items():
         if head.startswith(magic):
@@ -169,8 +211,8 @@ def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
     match = _HEADER.match(head)
     if match is None and (width := _width_without_header(source)):
         if binary:
-            raise ValueError(f"{source.path} is text, as GloVe's files: read it with binary=False, named .txt or .vec")
-        return None, width
+            raise ValueError(f"{source.path} is text, as GloVe's files: read it with binary=False")
+        return None, width, False
     if match is None:
         raise ValueError(
             f"{source.path} begins with {head[:20]!r} and not with the number of words and their width, as word2vec "
@@ -179,14 +221,24 @@ def _read_header(source: _Bytes, binary: bool) -> tuple[int | None, int]:
     count, width = map(int, match.groups())
     if not count or not 0 < width <= _MAX_WIDTH:
         raise ValueError(f"{source.path}: {count} words of width {width}; widths are from 1 to {_MAX_WIDTH}")
+    source.take(match.end())
+    is_binary = not _is_text(source, width)
     # A word has at least one byte, a number four, or in text two with the space before it.
-    if (least := count * (2 + (4 if binary else 2) * width) - 1) > source.most:
+    if (least := count * (2 + (4 if is_binary else 2) * width) - 1) > source.most:
         raise ValueError(
             f"{source.path} says that it holds {count} words of width {width}, at least {least} bytes, but it can hold "
-            f"{source.most} only; it is cut off, or not of the kind binary={binary}, or its first line is wrong"
+            f"{source.most} only; it is cut off, or its first line is wrong"
         )
-    source.take(match.end())
-    return count, width
+    if binary not in (None, is_binary):
+        raise ValueError(f"{source.path} is {'binary' if is_binary else 'text'}: read it with binary={is_binary}")
+    return count, width, is_binary
+
+
+def _is_text(source: _Bytes, width: int) -> bool:
+    """Return whether numbers stand at the end of the first line after the header, all of them or as many as it has."""
+    line = source.peek(MAX_WORD_BYTES + _MAX_NUMBER_BYTES * width).split(b"\n", 1)[0]
+    numbers = line.rstrip().split(b" ")[1:][-width:]
+    return bool(numbers) and all(map(_is_number, numbers))
 
 
 def _width_without_header(source: _Bytes) -> int:
@@ -237,7 +289,8 @@ def _decoded(source: _Bytes, word: bytes, encoding: str, errors: str) -> str:
     except UnicodeDecodeError as error:
         raise source.error(
             f"the word {word[:40]!r} is not {encoding} ({error.reason}): read the file by "
-            "Word2VecModel.from_word2vec_format with its encoding=, or with errors='replace'"
+            "Word2VecModel.from_word2vec_format with its encoding=, or with errors='replace'; if it is "
+            "binary, the word before may hold a space: write the file again without it"
         ) from None
     if not text:
         raise source.error("a word is empty; correct the file")

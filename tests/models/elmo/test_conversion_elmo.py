@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     weights.unlink()
     with pytest.raises(FileNotFoundError, match="weights"):
         ElmoModel.from_allennlp(options, weights)
+
+
+@pytest.mark.parametrize("name", [f"{cell(0, 2)}/W_0", "CNN/W_cnn_2", "CNN_high_1/W_carry", f"{cell(1, 0)}/W_F_diag"])
+def test_arrays_that_the_options_do_not_name(name: str, tmp_path: Path) -> None:
+    """Another layer, filter or highway layer, a peephole: without them the model would compute something else."""
+    paths = write(tmp_path, random_arrays() | {name: np.zeros(6, np.float32)})
+    with pytest.raises(ValueError, match=f"has {re.escape(name)}, which the options do not name"):
+        ElmoModel.from_allennlp(*paths)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models import Word2VecConfig, Word2VecModel, WordTokenizer
 from hf_lecture_models.cli.convert import run
-from hf_lecture_models.models.word2vec.reader_word2vec import MAX_WORD_BYTES, read_word2vec
+from hf_lecture_models.models.word2vec.reader_word2vec import MAX_WORD_BYTES, is_word2vec_file, read_word2vec
 from tests.memory import memory_taken
 
 WORDS = ["the", "cat", "zoë", "人", "</s>", "New_York"]
@@ -85,7 +86,7 @@ def test_sizes_that_the_file_cannot_hold_take_no_memory(tmp_path: Path) -> None:
     for header in (b"10000000 300\n", b"999999999999999999 1\n", b"1 65536\n"):
         for binary in (True, False):
             (tmp_path / "huge").write_bytes(header + b"a 1 2 3\n")
-            refused = pytest.raises(ValueError, match=r"can hold \d+ only; it is cut off, or not of the kind")
+            refused = pytest.raises(ValueError, match=r"can hold \d+ only; it is cut off, or its first line")
             with memory_taken() as memory, refused:
                 read_word2vec(tmp_path / "huge", binary)
             assert memory.python + memory.torch < 10**6
@@ -291,9 +292,54 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
         assert read_word2vec(path, binary=False)[0] == ["cat", "dog"]
 
 
+def test_the_kind_of_a_file_is_in_it_whatever_its_name(tmp_path: Path) -> None:
+    """Text named .bin was read as numbers by its letters, by gensim too: wrong words and vectors, without an error."""
+    for binary, name in ((False, "vectors.bin"), (True, "vectors.vec"), (True, "vectors.txt.gz")):
+        path = file_of(tmp_path / "right", binary).rename(tmp_path / name)
+        words, vectors = read_word2vec(path, None)
+        assert (words, vectors.tobytes()) == (WORDS, VECTORS.tobytes())
+        assert is_word2vec_file(path)
+        said = re.escape(f"is {'binary' if binary else 'text'}: read it with binary={binary}")
+        with pytest.raises(ValueError, match=said):
+            read_word2vec(path, not binary)
+    for content in (b"the cat\nsat 1\n", b"PK\3\4", b"", b"\x89HDF"):
+        (tmp_path / "other.bin").write_bytes(content)
+        assert not is_word2vec_file(tmp_path / "other.bin")
+
+
+def test_what_may_be_wrong_is_said(tmp_path: Path) -> None:
+    """A text that ends within a number; what the rest of a vector makes of the next word, after a word with a space."""
+    lines = b"cat 1.5 -2.5\ndog 3.5 4.25"
+    for content in (lines, b"2 2\n" + lines):
+        (tmp_path / "cut.txt").write_bytes(content[:-1])
+        with pytest.warns(UserWarning, match="the last line does not end in a line feed; if the file was cut off"):
+            assert read_word2vec(tmp_path / "cut.txt", None)[1][1, 1] == np.float32(4.2)
+    numbers = np.array([[1, 2], [3, 2], [5, 6]], "<f4")
+    path = file_of(tmp_path / "space", True, ["a", "New York", "dog"], numbers)
+    with pytest.warns(UserWarning, match="1 words hold control characters, such as .*may have held a space"):
+        assert read_word2vec(path, None)[0][:2] == ["a", "New"]
+    path = file_of(tmp_path / "space", True, ["a", "New York", "dog"], VECTORS[:3])
+    with pytest.raises(ValueError, match="is not utf-8 .* if it is binary, the word before may hold"):
+        read_word2vec(path, None)
+
+
+@pytest.mark.filterwarnings("error")
+def test_words_of_glove_with_spaces(tmp_path: Path) -> None:
+    """As in glove.840B.300d.txt; the lines may end in a space, in CR LF, and in an empty line."""
+    words = ["the", ". . .", "at name@domain.com", "3 1/2", "<unk>"]
+    for end in (b"\n", b" \n", b"\r\n"):
+        rows = [f"{word} {number} 0.5".encode() for number, word in enumerate(words)]
+        (tmp_path / "glove.txt").write_bytes(end.join([*rows, b""]) + b"\n")
+        found, vectors = read_word2vec(tmp_path / "glove.txt", None)
+        assert (found, vectors.tolist()) == (words, [[number, 0.5] for number in range(5)])
+    (tmp_path / "glove.txt").write_bytes(b"the 1 2\n1 2 3 4\n")
+    with pytest.raises(ValueError, match="line 2: 3 numbers follow the word, where 2 are needed"):
+        read_word2vec(tmp_path / "glove.txt", None)
+
+
 def test_text_read_as_binary_and_packed_files_are_named(tmp_path: Path) -> None:
     for content, message in (
-        (b"cat 1 2\ndog 3 4\n", r"is text, as GloVe's files: read it with binary=False, named \.txt or \.vec"),
+        (b"cat 1 2\ndog 3 4\n", r"is text, as GloVe's files: read it with binary=False"),
         (bz2.compress(b"1 2\ncat 1 2\n"), "packed with bzip2: unpack it"),
         (lzma.compress(b"1 2\ncat 1 2\n"), "packed with xz: unpack it"),
     ):
