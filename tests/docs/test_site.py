@@ -152,9 +152,10 @@ def test_no_line_of_code_is_lost():
 @pytest.mark.nightly
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("furo", reason="the site needs the extra `docs`")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "BUILD": str(tmp_path)}
     source, target = tmp_path / "source", tmp_path / "html"
     for command in (
+        ["docs._site.live_models", str(tmp_path), "--steps", "20"],
         ["docs._site.gather", str(source)],
         ["sphinx", "-W", "--keep-going", "-q", "-c", "docs", "-b", "html", str(source), str(target)],
     ):
