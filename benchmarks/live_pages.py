@@ -5,12 +5,12 @@
     python -m benchmarks.live_pages [--site docs/build/html] [--repeats 5]
 
 Each page is opened from its file, in a new window of 1280 x 900 pixels, as often as `repeats` says; medians. The CPU
-time is that of the page's own thread until it is ready. In the text of page `next_word`, 50 letters are typed; a
-keystroke is the time of the thread's tasks until the second frame after it, drawing among them.
+time is that of the page's main thread until it is drawn. In the text of page `next_word`, 50 letters are typed; a
+keystroke has the CPU time until the second frame after it, drawing among it.
 """
 
-import re
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -24,8 +24,26 @@ _READY = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd
 _TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def open_page(browser: Any, file: Path) -> tuple[Any, dict[str, float]]:
-    """Return a view of a page, and what opening it took.
+@dataclass
+class Opened:
+    """A page that is open, and Chromium's measures of it.
+
+    Attributes:
+        costs: what opening it took, by name.
+    """
+
+    view: Any
+    session: Any
+    costs: dict[str, float]
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of the page's main thread since it was opened."""
+        found = {one["name"]: one["value"] for one in self.session.send("Performance.getMetrics")["metrics"]}
+        return found["TaskDuration"]
+
+
+def open_page(browser: Any, file: Path) -> Opened:
+    """Open a page from its file.
 
     Raises:
         ValueError: the page did not get ready.
@@ -33,46 +51,33 @@ def open_page(browser: Any, file: Path) -> tuple[Any, dict[str, float]]:
     view = browser.new_page(viewport={"width": 1280, "height": 900})
     asked: list[str] = []
     view.on("request", lambda request: asked.append(request.url))
+    session = view.context.new_cdp_session(view)
+    # CPU time, which does not depend on what else the machine does. It counts from here.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     view.goto(file.resolve().as_uri())
     if view.locator("[data-live][data-ready=yes]").count() != 1:
         raise ValueError(f"{file} is not ready after loading: build the site again")
     view.evaluate(_TWO_FRAMES)
+    opened = Opened(view, session, {})
     files = {Path(unquote(urlparse(address).path)) for address in asked if address.startswith("file:")}
-    return view, {
-        "bytes": sum(path.stat().st_size for path in files),
-        "bytes of the live page": sum(path.stat().st_size for path in files if "live" in path.parts),
-        "ms until ready": view.evaluate(_READY),
-        "CPU s": thread_metrics(view)["ThreadTime"],
-    }
+    opened.costs["bytes"] = sum(path.stat().st_size for path in files)
+    opened.costs["bytes of the live page"] = sum(path.stat().st_size for path in files if "live" in path.parts)
+    opened.costs["ms until ready"] = view.evaluate(_READY)
+    opened.costs["CPU s"] = opened.cpu_seconds()
+    return opened
 
 
-def thread_metrics(view: Any) -> dict[str, float]:
-    """Return Chromium's measures of a page; `ThreadTime` and `TaskDuration` are seconds of its main thread."""
-    session = view.context.new_cdp_session(view)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    found = session.send("Performance.getMetrics")["metrics"]
-    session.detach()
-    return {one["name"]: one["value"] for one in found}
-
-
-def keystrokes(view: Any) -> list[float]:
-    """Return the milliseconds of each of the letters of `TYPED`, typed at the end of the page's text."""
-    session = view.context.new_cdp_session(view)
-    session.send("Performance.enable")
-
-    def busy() -> float:
-        found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-        return 1000 * found["TaskDuration"]
-
-    text = view.locator("[data-live] textarea").first
+def keystrokes(page: Opened) -> list[float]:
+    """Return the milliseconds of CPU time of each of the letters of `TYPED`, typed in the page's empty text."""
+    text = page.view.locator("[data-live] textarea").first
     text.fill("")
     times = []
     for letter in TYPED:
-        view.evaluate(_TWO_FRAMES)
-        before = busy()
+        page.view.evaluate(_TWO_FRAMES)
+        before = page.cpu_seconds()
         text.press_sequentially(letter)
-        view.evaluate(_TWO_FRAMES)
-        times.append(busy() - before)
+        page.view.evaluate(_TWO_FRAMES)
+        times.append(1000 * (page.cpu_seconds() - before))
     return times
 
 
@@ -87,25 +92,27 @@ def measure(site: Path, repeats: int) -> dict[str, Any]:
         for name in PAGES:
             found = []
             for _ in range(repeats):
-                view, costs = open_page(browser, site / "docs" / "live" / f"{name}.html")
-                found.append(costs)
+                page = open_page(browser, site / "docs" / "live" / f"{name}.html")
+                found.append(page.costs)
                 if name == "next_word" and len(found) == repeats:
-                    times = keystrokes(view)
-                    results["keystroke"] = {"letters": len(times), "median ms": statistics.median(times), "ms": times}
-                view.close()
+                    results |= {"keystroke": _summary(keystrokes(page)), "models": models_of(page.view)}
+                page.view.close()
             row = {key: statistics.median(one[key] for one in found) for key in found[0]}
             results["pages"].append({"page": name, "repeats": repeats, **row})
             print(f"{name:10} " + "  ".join(f"{key} {value:,.3f}" for key, value in row.items()), flush=True)
         browser.close()
-    print(f"a keystroke: {results['keystroke']['median ms']:.1f} ms")
+    print(f"a keystroke: {results['keystroke']['median CPU ms']:.1f} ms of CPU time")
     return results
 
 
-def models_of(site: Path) -> list[str]:
-    """Return what the page `next_word` says about each model, from the site's weights."""
-    weights = (site / "_static" / "live" / "weights" / "next_word.js").read_text(encoding="utf-8")
-    pairs = re.findall(r'"title":"([^"]*)","seen":"([^"]*)"', weights)
-    return [f"{title}: {seen}" for title, seen in pairs]
+def _summary(times: list[float]) -> dict[str, float]:
+    return {"letters": len(times), "median CPU ms": statistics.median(times), "largest CPU ms": max(times)}
+
+
+def models_of(view: Any) -> list[dict[str, Any]]:
+    """Return the models of a page, with what it says that they have seen, and their perplexities."""
+    models = view.evaluate("LIVE.models.map(({title, seen}) => ({title, seen}))")
+    return [one | {"perplexity": float(one["seen"].partition("perplexity ")[2].split()[0])} for one in models]
 
 
 def main() -> None:
@@ -116,7 +123,7 @@ def main() -> None:
     options = read_options(parser)
     if not (options.site / "docs" / "live").is_dir():
         parser.error(f"{options.site} has no live pages: make -C docs html")
-    write_results("live_pages", measure(options.site, options.repeats) | {"models": models_of(options.site)})
+    write_results("live_pages", measure(options.site, options.repeats))
 
 
 if __name__ == "__main__":

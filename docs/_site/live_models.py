@@ -56,19 +56,20 @@ PAGES = {
     "next_word": LiveWeights(
         {"Trigram": TRIGRAM, "LSTM": "lstm", "Self-attention": "self_attention"},
         (
+            "Once there lived a girl ",
             "Over the hill and under the hill, through the wood and past the ",
-            "Once there lived a ",
-            "And when the seventh day came, the ",
-            '"Who is there?" asked the ',
-            '"I am afraid," said the hen. "I am afraid too," said the ',
+            '"What do you want for yourself?" the king asked ',
+            '"Good evening, my child," said the blind man. "Where do ',
+            "And if the bell has ",
         ),
     ),
     "attention": LiveWeights(
         {"Self-attention": "attention"},
         (
-            'the bear knocked at the door . " who is there ? " asked the ',
-            "the hen was small and the bear was ",
-            "over the hill and under the ",
+            "She had white hair and a white ",
+            "Once there lived a girl ",
+            "Over the hill and under the ",
+            "One, two, three, four, five, six, ",
         ),
     ),
 }
