@@ -92,3 +92,14 @@ def test_what_is_kept_depends_on_the_text_and_the_steps(tmp_path, monkeypatch):
             (tmp_path / name).write_text(text, encoding="utf-8")
             keys.add(cache_key(0))
     assert len(keys) == 8
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_trained_models_have_learnt_the_tales():
+    scripts = live_models.make_scripts()
+    found = {name: [float(x) for x in re.findall(r"perplexity ([0-9.]+) on", text)] for name, text in scripts.items()}
+    trigram, lstm, self_attention = found["next_word"]
+    assert lstm < 25 < trigram < 30
+    assert self_attention < 30
+    assert found["attention"][0] < 31
