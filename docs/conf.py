@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The settings of the site; Sphinx reads the folder that `python -m docs._site.gather` writes."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ suppress_warnings = ["myst.header"]  # the glossary's words are headings of the 
 html_theme = "furo"
 html_title = "hf_lecture_models"
 # What the build makes, such as the weights of the live pages, stands beside what the repository has.
-BUILT = Path(__file__).parent / "build" / "static"
+BUILT = Path(__file__).parent / os.environ.get("BUILD", "build") / "static"
 html_static_path = [str(folder) for folder in (Path(__file__).parent / "_static", BUILT) if folder.is_dir()]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]

@@ -32,7 +32,8 @@ def axe_violations(view: Any, inside: str = "document") -> list[str]:
     """Return what axe finds in a page, or in the element that the JavaScript `inside` names."""
     if not view.evaluate("typeof axe === 'object'"):
         view.evaluate(axe_script())
-    found = view.evaluate(f"axe.run({inside})")["violations"]
+    # Without `preload`: from a file it may not fetch the page's style sheets once more, and the console says so.
+    found = view.evaluate(f"axe.run({inside}, {{preload: false}})")["violations"]
     return [
         f"{rule['id']}: {node['html'][:150]} {node['failureSummary'][:200]}" for rule in found for node in rule["nodes"]
     ]

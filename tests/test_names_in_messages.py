@@ -40,6 +40,7 @@ NO_CLASSES = {
     "FileReader",
     "GloVe",
     "ImageFolder",
+    "JavaScript",
     "KenLM",
     "KeyDataset",
     "MultiRNNCell",

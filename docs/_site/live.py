@@ -27,7 +27,8 @@ class Live(SphinxDirective):
         scripts = [f"{static}/live/{name}" for name in page.scripts]
         if page.has_models:
             if not self._has_weights(page.name):
-                logger.warning("the live page %s has no weights", page.name, location=self.get_location())
+                text = "the live page %s has no weights: `python -m docs._site.live_models docs/build` writes them"
+                logger.warning(text, page.name, location=self.get_location())
             scripts.insert(-1, f"{static}/{WEIGHTS}/{page.name}.js")
         style = f'<link rel="stylesheet" href="{static}/live/live.css">'
         return [nodes.raw("", "\n".join((style, page_body(page), page_scripts(scripts))), format="html")]

@@ -174,8 +174,9 @@ def built(tmp_path_factory):
     source, target, cache = folder / "source", folder / "html", folder / "cache"
     for path in (ROOT / "docs" / "notebooks").glob("[0-9]*.md"):
         add_outputs(read_notebook(path.read_text(encoding="utf-8")), path.stem, cache, stand_in_outputs)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "BUILD": str(folder)}
     for command in (
+        ["docs._site.live_models", str(folder), "--steps", "20"],
         ["docs._site.gather", str(source), str(cache)],
         ["sphinx", "-W", "--keep-going", "-q", "-c", "docs", "-b", "html", str(source), str(target)],
     ):

@@ -14,6 +14,12 @@ import pytest
 from hf_lecture_models.lab.live.pages import read_script
 
 NODE = shutil.which("node") or shutil.which("nodejs")
+# Elements that stick out of the screen, but for those that scroll in an element of their own.
+CUT = """() => [...document.querySelectorAll(".live *")].filter(one => {
+  const box = one.getBoundingClientRect();
+  const scrolls = one.closest(".live-wide, svg, option");
+  return box.width && !scrolls && (box.left < -1 || box.right > innerWidth + 1);
+}).map(one => one.outerHTML.slice(0, 120))"""
 
 
 def run_node(folder: Path, scripts: Sequence[str], code: str, data: Any = None) -> Any:

@@ -6,16 +6,10 @@ import pytest
 from hf_lecture_models.lab.live.pages import PAGES, standalone_page
 from hf_lecture_models.lab.live.weights import weights_script
 from tests.browser import axe_violations
-from tests.live.running import opened
+from tests.live.running import CUT, opened
 
 pytestmark = pytest.mark.slow
 MOST_BYTES = 5_000_000
-# Elements that stick out of the screen, but for those that scroll in an element of their own.
-_CUT = """() => [...document.querySelectorAll(".live *")].filter(one => {
-  const box = one.getBoundingClientRect();
-  const scrolls = one.closest(".live-wide, svg, option");
-  return box.width && !scrolls && (box.left < -1 || box.right > innerWidth + 1);
-}).map(one => one.outerHTML.slice(0, 120))"""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +29,7 @@ def test_a_page_can_be_read(browser, files, width, scheme):
     problems = {}
     for name, file in files.items():
         with opened(browser, file, width, scheme) as view:
-            found = [f"cut: {one}" for one in view.evaluate(_CUT)] + axe_violations(view)
+            found = [f"cut: {one}" for one in view.evaluate(CUT)] + axe_violations(view)
             wide = view.evaluate("document.documentElement.scrollWidth")
             found += [f"{wide} pixels wide"] if wide > width else []
         if found:
