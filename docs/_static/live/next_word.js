@@ -4,7 +4,7 @@
 // After the words before, a model gives each word w of its vocabulary a probability P(w). A word of the text with the
 // probability P took -log2 P bits; the perplexity of the text is 2 to the mean of the bits.
 
-const NEXT_WORD = { mostWords: 200, bars: 8, written: 10, rows: 10 };
+const NEXT_WORD = { mostWords: 200, bars: 8, written: 10 };
 
 /** The card of a model, or one with the reason why there is none. */
 function nextWordCardOrReason(model, page) {
@@ -17,78 +17,63 @@ function nextWordCardOrReason(model, page) {
       element("h2", { textContent: model.title }),
       element("p", { textContent: `This model does not run here: ${error.message}.` }),
     );
-    return { root: card, draw() {}, rewrite() {}, summary: () => "" };
+    return { root: card, largest: 0, read() {}, draw() {}, write() {}, rewrite() {}, summary: () => "" };
   }
 }
 
-/** One sentence on what each model expects. */
-function nextWordSummary({ cards }) {
-  return cards
-    .map((card) => card.summary())
-    .filter(Boolean)
-    .join(" · ");
+/** The buttons of the examples, in a list; empty without examples. */
+function nextWordExamples(page, examples) {
+  if (!examples.length) return [];
+  const show = (text) => {
+    page.input.value = text;
+    page.draw();
+  };
+  const buttons = examples.map((text) => button(text.trim() || "(no text)", () => show(text)));
+  const group = { role: "group", "aria-label": "Examples", className: "next-word-examples" };
+  return [element("div", group, element("span", { textContent: "Try:" }), ...buttons)];
 }
 
+/** The probability of a bar over the whole width, the same on all cards: the first that no bar exceeds. */
+const nextWordScale = (largest) => [0.1, 0.2, 0.5].find((one) => largest <= one) ?? 1;
+
+/** What the numbers and colours of the words say. */
 function nextWordLegend() {
-  const steps = [0, 3, 6, 9, 12].map((bits) =>
-    element("span", {
-      className: "next-word-step",
-      textContent: bits === 12 ? "12 or more" : bits,
-      style: { background: heat(bits) },
-    }),
-  );
-  return element(
-    "p",
-    { className: "next-word-legend" },
-    "Under each word are its bits, −log₂ of its probability: ",
-    ...steps,
-    " (1 bit: 1 in 2; 10 bits: 1 in 1,024). A ",
-    element("span", { className: "live-unknown", textContent: "dotted" }),
-    " word is unknown to the model.",
-  );
+  const step = (bits, textContent = String(bits)) =>
+    element("span", { className: "next-word-step", textContent, style: { background: heat(bits) } });
+  const dotted = element("span", { className: "live-unknown", textContent: "dotted" });
+  const legend = element("p", { className: "next-word-legend" }, "Under each word are its bits, −log₂ of its P(w): ");
+  legend.append(step(0), step(3), step(6), step(9), step(12, "12 or more"), " (1 bit: 1 in 2; 10 bits: 1 in 1,024). ");
+  legend.append("A ", dotted, " word is unknown to the model.");
+  return legend;
 }
 
-function nextWordSettings(page, rewrite) {
-  const temperature = slider({
-    label: "Temperature",
-    min: 0.1,
-    max: 2,
-    step: 0.1,
-    value: 1,
-    show: (value) => value.toFixed(1),
-    onChange: (value) => {
-      page.temperature = value;
-      rewrite();
-    },
-  });
+/** Temperature, seed, and a button for all models. */
+function nextWordSettings(page) {
+  const rewrite = () => page.cards.forEach((card) => card.rewrite());
+  const setTemperature = (value) => {
+    page.temperature = value;
+    rewrite();
+  };
+  const show = (value) => value.toFixed(1);
+  const range = { min: 0.1, max: 2, step: 0.1, value: 1 };
+  const temperature = slider({ label: "Temperature", ...range, show, onChange: setTemperature });
   const seed = labelled("Seed", element("input", { type: "number", min: 0, max: 9999, step: 1, value: 1 }));
   seed.input.addEventListener("input", () => {
     page.seed = Math.trunc(Number(seed.input.value)) || 0;
     rewrite();
   });
-  const all = button(`All write ${NEXT_WORD.written} words`, () => page.cards.forEach((card) => card.write?.()));
-  return element(
-    "div",
-    { role: "group", "aria-label": "How words are drawn" },
-    element("div", { className: "live-fields" }, temperature.box, seed.box, all),
-    element("p", {
-      className: "live-soft",
-      textContent:
-        "“Write” draws one word after another in proportion to P(w)^(1/temperature): below 1 the likely words become " +
-        "likelier, above 1 all words become more alike. The same seed draws the same words again. Unknown words are never drawn.",
-    }),
-  );
+  const all = button(`All write ${NEXT_WORD.written} words`, () => page.cards.forEach((card) => card.write()));
+  const group = { role: "group", "aria-label": "How words are drawn", className: "live-fields next-word-settings" };
+  return element("div", group, temperature.box, seed.box, all);
 }
 
-/** A token as the page shows it. */
-const nextWordShown = (token) => ({ "<unk>": "(rare word)", "</s>": "(end)", "<s>": "(start)" })[token] ?? token;
-
-/** "8.25", "1,024", "12 million": a perplexity, or 1 in so many. */
-function nextWordNumber(value) {
-  if (!Number.isFinite(value)) return "∞";
-  return value < 100
-    ? String(Number(value.toPrecision(3)))
-    : Number(value.toPrecision(3)).toLocaleString("en", { notation: value < 1e6 ? "standard" : "compact" });
+/** What temperature and seed do. */
+function nextWordDrawing() {
+  const text =
+    "“Write” draws one word after another, in proportion to P(w)^(1/temperature): below 1 probable words become " +
+    "more probable, above 1 all words become more alike. The same seed draws the same words again. Unknown words " +
+    "are not drawn.";
+  return element("p", { className: "live-soft", textContent: text });
 }
 
 /** The card of one model. Its elements stay; what they say changes. */
@@ -96,104 +81,111 @@ class NextWordCard {
   constructor({ title, seen, config, tensors, tokenizer }, page) {
     const kind = NEXT_WORD_KINDS[config.model_type];
     if (!kind) throw new Error(`the page has no code for the type ${config.model_type}`);
-    const model = new kind.make(readSafetensors(fromBase64(tensors)), config);
+    const model = kind.make(readSafetensors(fromBase64(tensors)), config);
     this.title = title;
     this.page = page;
     this.tokenizer = readTokenizer(LIVE.tokenizers[tokenizer]);
     this.reader = new TextReader(model, this.tokenizer);
-    this.inside = new kind.inside(this.reader, config);
-    this.words = element("div", { className: "next-word-text" });
-    this.measure = element("p", { className: "next-word-measure" });
+    this.inside = kind.inside(this.reader, config);
+    const about = nextWordAbout(kind.memory(config), seen, config);
     this.problem = element("p", { hidden: true });
-    this.note = element("p", { className: "live-soft", hidden: true });
-    this.heading = element("h3", {});
-    this.bars = Array.from({ length: NEXT_WORD.bars }, (_, i) => bar("", 0, () => this.append([this.shown[i]])));
-    this.written = element("p", { className: "next-word-written", hidden: true });
-    this.take = button("Add them to the text", () => this.append(this.drawn), { hidden: true });
-    const write = button(`Write ${NEXT_WORD.written} words`, () => this.write(), {
-      "aria-label": `Write ${NEXT_WORD.written} words with ${title}`,
-    });
-    this.answer = element(
-      "div",
-      {},
-      this.words,
-      this.measure,
-      this.note,
-      this.heading,
-      element("div", {}, ...this.bars),
-      element("div", { className: "next-word-write" }, write, this.take),
-      this.written,
-      element("details", { open: true }, element("summary", { textContent: "Inside" }), this.inside.box),
-    );
-    this.root = element(
-      "section",
-      { className: "live-card next-word-card", style: { "--live-colour": `var(${kind.colour})` } },
+    this.answer = element("div", {}, ...this.parts());
+    this.root = element("section", { className: "live-card next-word-card" });
+    this.root.style.setProperty("--live-colour", `var(${kind.colour})`);
+    this.root.append(
       element("h2", { textContent: title }),
-      element("p", { className: "live-soft", textContent: nextWordAbout(kind.memory(config), seen, config) }),
-      this.problem,
-      this.answer,
+      element("p", { className: "live-soft", textContent: about }),
     );
+    this.root.append(this.problem, this.answer);
   }
 
-  /** Reads a text, and shows what the model makes of it, or why it makes nothing of it. */
-  draw(text) {
+  /** The elements of the card, from the words to what is inside. */
+  parts() {
+    this.words = element("div", { className: "next-word-text" });
+    this.measure = element("p", {});
+    this.note = element("p", { className: "live-soft", hidden: true });
+    this.heading = element("h3", {});
+    this.scale = element("small", {});
+    this.bars = Array.from({ length: NEXT_WORD.bars }, (_, i) => bar("", 0, () => this.append([this.shown[i]])));
+    const label = `Write ${NEXT_WORD.written} words`;
+    const write = button(label, () => this.write(), { "aria-label": `${label} with ${this.title}` });
+    const add = () => {
+      this.append(this.drawn);
+      write.focus(); // this button is hidden until words are drawn again
+    };
+    this.take = button("Add them to the text", add, { hidden: true });
+    this.written = element("p", { className: "next-word-written", hidden: true });
+    const inside = element("details", { open: true }, element("summary", { textContent: "Inside" }), this.inside.box);
+    const heads = element("div", { className: "next-word-heads" }, this.heading, this.scale);
+    const buttons = element("div", { className: "next-word-write" }, write, this.take);
+    return [this.words, this.measure, this.note, heads, ...this.bars, buttons, this.written, inside];
+  }
+
+  /** Reads a text; `largest` is then the highest probability of a bar. */
+  read(text) {
     const { words, prefix, left } = typedWords(text, this.tokenizer, NEXT_WORD.mostWords);
-    this.prefix = prefix;
-    this.failed = false;
+    Object.assign(this, { prefix, left, reason: "", shown: [], probabilities: [], largest: 0 });
     try {
       this.reader.read(words);
+      const { ids, share } = this.reader.best(NEXT_WORD.bars, prefix);
+      this.shown = ids;
+      this.share = share;
+      this.probabilities = ids.map((id) => Math.exp(this.reader.logProbs[id]) / (prefix ? share : 1));
+      this.largest = this.probabilities[0] ?? 0;
     } catch (error) {
-      this.failed = true;
-      this.problem.textContent = `The model cannot read this text: ${error.message}.`;
+      this.reason = `The model cannot read this text: ${error.message}.`;
     }
-    this.problem.hidden = !this.failed;
-    this.answer.hidden = this.failed;
-    if (this.failed) return;
+  }
+
+  /** Shows what the model makes of the text, or why it makes nothing of it. */
+  draw(scale) {
+    this.problem.textContent = this.reason;
+    this.problem.hidden = !this.reason;
+    this.answer.hidden = Boolean(this.reason);
+    if (this.reason) return;
     this.clearWritten();
-    this.drawText(left + this.reader.left);
-    this.drawBars();
+    this.drawText(this.left + this.reader.left);
+    this.drawBars(scale);
     this.inside.draw(this.shown);
   }
 
   drawText(left) {
     const { pieces, perplexity } = this.reader;
-    this.words.replaceChildren(
-      ...pieces.map(nextWordPiece),
-      ...(this.prefix ? [element("span", { className: "live-word", textContent: `${this.prefix}…` })] : []),
-    );
-    this.measure.textContent = pieces.length
-      ? `Perplexity of ${pieces.length === 1 ? "this word" : `these ${pieces.length} words`}: ${nextWordNumber(perplexity)}, as uncertain as among so many equally probable words.`
-      : "";
+    const unfinished = element("span", { className: "live-word", textContent: this.prefix && `${this.prefix}…` });
+    const same = (one, i) => this.pieces?.[i]?.of.text === one.text && this.pieces[i].of.bits === one.bits;
+    this.pieces = pieces.map((one, i) => (same(one, i) ? this.pieces[i] : { of: one, node: nextWordPiece(one) }));
+    this.words.replaceChildren(...this.pieces.map(({ node }) => node), unfinished);
+    const which = pieces.length === 1 ? "this word" : `these ${pieces.length} words`;
+    const meaning = "as uncertain as among so many equally probable words";
+    const measured = `Perplexity of ${which}: ${nextWordNumber(perplexity)}, ${meaning}.`;
+    this.measure.textContent = pieces.length ? measured : "";
     this.note.hidden = !left;
     this.note.textContent = `Only the first ${pieces.length} words are read; the last ${left} are left out.`;
   }
 
-  drawBars() {
-    const { reader, prefix } = this;
-    const { ids, share } = reader.best(NEXT_WORD.bars, prefix);
-    this.shown = ids;
-    this.heading.textContent = !prefix
-      ? "Next word"
-      : ids.length
-        ? `Words with “${prefix}” (${percent(share)} of all)`
-        : `No word begins with “${prefix}”`;
+  drawBars(scale) {
+    const { prefix, shown } = this;
+    const found = shown.length
+      ? `Words with “${prefix}” (${percent(this.share)} of all)`
+      : `No word begins with “${prefix}”`;
+    this.heading.textContent = prefix ? found : "Next word";
+    this.scale.textContent = shown.length ? `Full width: ${100 * scale} %` : "";
     this.bars.forEach((one, i) => {
-      one.hidden = i >= ids.length;
+      one.hidden = i >= shown.length;
       if (one.hidden) return;
-      const word = nextWordShown(this.tokenizer.tokens[ids[i]]);
-      const p = Math.exp(reader.logProbs[ids[i]]) / (prefix ? share : 1);
+      const word = nextWordShown(this.tokenizer.tokens[shown[i]]);
       const [name, track, value] = one.children;
       name.textContent = word;
-      track.firstChild.style.width = `${100 * p}%`;
-      value.textContent = percent(p);
-      one.title = this.appendable(ids[i]) ? `Add “${word}” to the text` : word;
-      one.setAttribute("aria-disabled", String(!this.appendable(ids[i])));
+      track.firstChild.style.width = `${(100 * this.probabilities[i]) / scale}%`;
+      value.textContent = percent(this.probabilities[i]);
+      one.title = this.appendable(shown[i]) ? `Add “${word}” to the text` : word;
+      one.setAttribute("aria-disabled", String(!this.appendable(shown[i])));
     });
   }
 
   /** True for an ordinary word, which can be added to the text. */
   appendable(id) {
-    return id !== this.tokenizer.unknown && id !== this.tokenizer.end && !this.tokenizer.before.includes(id);
+    return id !== this.tokenizer.unknown && !this.tokenizer.added.has(id);
   }
 
   /** Adds words to the reader's text, in the place of an unfinished one. */
@@ -209,7 +201,7 @@ class NextWordCard {
 
   /** Draws a continuation, and shows it. */
   write() {
-    if (this.failed) return;
+    if (this.reason) return;
     const { temperature, seed } = this.page;
     this.drawn = this.reader.write({ number: NEXT_WORD.written, prefix: this.prefix, temperature, seed });
     const words = this.drawn.map((id) => nextWordShown(this.tokenizer.tokens[id]));
@@ -231,287 +223,73 @@ class NextWordCard {
     this.take.hidden = true;
   }
 
-  /** "Trigram: king 12 %", for the summary. */
+  /** "Trigram: king 12 %", for the summary; "" where no word is shown. */
   summary() {
-    if (this.failed || !this.shown.length) return "";
-    return `${this.title}: ${nextWordShown(this.tokenizer.tokens[this.shown[0]])} ${this.bars[0].lastChild.textContent}`;
+    if (!this.shown.length) return "";
+    const word = nextWordShown(this.tokenizer.tokens[this.shown[0]]);
+    return `${this.title}: ${word} ${percent(this.probabilities[0])}`;
   }
 }
 
 /** What a model remembers, knows and has seen, in one line. */
 function nextWordAbout(memory, seen, config) {
-  return `${[memory, `knows ${config.vocab_size.toLocaleString("en")} words`, seen && `has seen ${seen}`].filter(Boolean).join(" · ")}.`;
+  const known = `knows ${NEXT_WORD_NUMBERS.format(config.vocab_size)} words`;
+  return `${[memory, known, seen && `has seen ${seen}`].filter(Boolean).join(" · ")}.`;
 }
 
 /** A word of the reader's text with its bits. */
 function nextWordPiece({ text, bits, known }) {
   const shown = bits === Infinity ? "∞" : bits.toFixed(1);
-  return element(
-    "span",
-    {
-      className: "live-word next-word-piece",
-      title: `${shown} bits: 1 in ${nextWordNumber(2 ** bits)}${known ? "" : "; unknown to the model"}`,
-      style: { background: heat(bits) },
-    },
-    element("span", { className: known ? "" : "live-unknown", textContent: text }),
-    element("small", { textContent: known ? shown : `? ${shown}` }),
-  );
-}
-
-/** Inside an n-gram: from n-grams of which length the probabilities come. */
-class NextWordBackOff {
-  constructor(reader, { order }) {
-    Object.assign(this, { reader, order });
-    this.table = element("table", {});
-    this.said = element("p", { className: "live-soft" });
-    this.box = element(
-      "div",
-      {},
-      element(
-        "div",
-        { className: "live-wide", tabIndex: 0, role: "group", "aria-label": "Where the probabilities come from" },
-        this.table,
-      ),
-      this.said,
-    );
-  }
-
-  draw(shown) {
-    const { model, tokenizer, ids, logProbs, states } = this.reader;
-    const { lengths } = model.distribution(states.at(-1));
-    const words = new Array(this.order + 1).fill(0);
-    const mass = new Array(this.order + 1).fill(0);
-    logProbs.forEach((value, w) => {
-      if (value === -Infinity) return;
-      words[lengths[w]]++;
-      mass[lengths[w]] += Math.exp(value);
-    });
-    const cell = (tag, text) => element(tag, { textContent: text });
-    const rows = Array.from({ length: this.order }, (_, i) => this.order - i)
-      .filter((n) => n - 1 <= ids.length)
-      .map((n) => {
-        const context =
-          n > 1
-            ? ids
-                .slice(1 - n)
-                .map((id) => nextWordShown(tokenizer.tokens[id]))
-                .join(" ")
-            : "";
-        return element(
-          "tr",
-          {},
-          element("th", { scope: "row", textContent: `${n}-grams` }),
-          cell("td", n > 1 ? `“${context} …”` : "“…”"),
-          cell("td", words[n] ? words[n].toLocaleString("en") : "never seen"),
-          cell("td", percent(mass[n])),
-        );
-      });
-    const heads = ["Read from", "after", "words", "probability"].map((text) =>
-      element("th", { scope: "col", textContent: text }),
-    );
-    this.table.replaceChildren(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-    this.said.textContent = shown.length
-      ? `The bars above come from: ${shown.map((w) => `${nextWordShown(tokenizer.tokens[w])} ${lengths[w]}-gram`).join(", ")}.`
-      : "";
-  }
-}
-
-/** Inside an LSTM: the numbers of its memory c. */
-class NextWordCells {
-  constructor(reader, { num_hidden_layers: layers }) {
-    Object.assign(this, { reader, layer: layers - 1 });
-    this.picture = nextWordSvg("svg", { role: "img", preserveAspectRatio: "none", class: "next-word-cells" });
-    this.paths = ["next-word-above", "next-word-below"].map((name) => nextWordSvg("path", { class: name }));
-    this.line = nextWordSvg("path", { class: "next-word-zero" });
-    this.picture.append(...this.paths, this.line);
-    this.said = element("p", { className: "live-soft" });
-    this.box = element("div", {}, this.picture, this.said);
-    const options = Array.from({ length: layers }, (_, k) => [String(k), `${k + 1}`]);
-    const chosen = choice({
-      label: "Layer",
-      options,
-      value: String(this.layer),
-      onChange: (value) => {
-        this.layer = Number(value);
-        this.draw();
-      },
-    });
-    if (layers > 1) this.box.prepend(chosen.box);
-  }
-
-  draw() {
-    const { states, tokenizer, ids } = this.reader;
-    const { c } = states.at(-1)[this.layer];
-    const before = states.at(-2)[this.layer].c;
-    const largest = Math.max(...c.map(Math.abs));
-    const bars = (sign) =>
-      Array.from(c, (value, j) => (value * sign > 0 ? `M${j} 0h.8v${-value / largest}h-.8z` : "")).join("");
-    this.picture.setAttribute("viewBox", `0 -1.05 ${c.length} 2.1`);
-    this.paths.forEach((path, i) => path.setAttribute("d", bars(1 - 2 * i)));
-    this.line.setAttribute("d", `M0 0h${c.length}`);
-    const most = c.reduce(
-      (best, value, j) => (Math.abs(value - before[j]) > Math.abs(c[best] - before[best]) ? j : best),
-      0,
-    );
-    const word = nextWordShown(tokenizer.tokens[ids.at(-1)]);
-    this.picture.setAttribute(
-      "aria-label",
-      `${c.length} bars for the memory c, between ${(-largest).toFixed(1)} and ${largest.toFixed(1)}`,
-    );
-    this.said.textContent =
-      `The memory c of ${c.length} numbers, one bar each; the longest is ${largest.toFixed(1)}. “${word}” changed number ${most + 1} most: ` +
-      `from ${before[most].toFixed(2)} to ${c[most].toFixed(2)}.`;
-  }
-}
-
-/** Inside a self-attention model: what each of the last words looks at. */
-class NextWordMap {
-  constructor(reader, { num_hidden_layers: layers, num_attention_heads: heads }) {
-    Object.assign(this, { reader, heads, layer: layers - 1, head: "mean" });
-    const numbers = (count) => Array.from({ length: count }, (_, k) => [String(k), `${k + 1}`]);
-    const layer = choice({
-      label: "Layer",
-      options: numbers(layers),
-      value: String(this.layer),
-      onChange: (value) => {
-        this.layer = Number(value);
-        this.draw();
-      },
-    });
-    const head = choice({
-      label: "Head",
-      options: [["mean", "mean of all"], ...numbers(heads)],
-      value: "mean",
-      onChange: (value) => {
-        this.head = value;
-        this.draw();
-      },
-    });
-    this.table = element("table", { className: "next-word-map" });
-    this.said = element("p", { className: "live-soft" });
-    this.box = element(
-      "div",
-      {},
-      element("div", { className: "live-fields" }, layer.box, head.box),
-      element(
-        "div",
-        { className: "live-wide", tabIndex: 0, role: "group", "aria-label": "Attention weights in percent" },
-        this.table,
-      ),
-      this.said,
-    );
-  }
-
-  /** The weights of the token at position t, on itself and all before. */
-  weights(t) {
-    const maps = this.reader.states[t + 1].maps[this.layer];
-    return this.head === "mean"
-      ? maps[0].map((_, s) => maps.reduce((sum, a) => sum + a[s], 0) / maps.length)
-      : maps[Number(this.head)];
-  }
-
-  draw() {
-    const { ids, tokenizer } = this.reader;
-    const names = ids.map((id) => nextWordShown(tokenizer.tokens[id]));
-    const first = Math.max(0, ids.length - NEXT_WORD.rows);
-    const places = names.map((_, t) => t).slice(first);
-    const heads = places.map((s) => element("th", { scope: "col" }, element("span", { textContent: names[s] })));
-    const rows = places.map((t) => {
-      const a = this.weights(t);
-      const cells = places.map((s) =>
-        s > t
-          ? element("td", {})
-          : element("td", {
-              textContent: Math.round(100 * a[s]),
-              className: a[s] > 0.5 ? "next-word-strong" : "",
-              style: { background: `color-mix(in srgb, var(--live-colour) ${Math.round(100 * a[s])}%, transparent)` },
-            }),
-      );
-      return element("tr", {}, element("th", { scope: "row" }, element("span", { textContent: names[t] })), ...cells);
-    });
-    this.table.replaceChildren(
-      element("thead", {}, element("tr", {}, element("td", {}), ...heads)),
-      element("tbody", {}, ...rows),
-    );
-    const last = this.weights(ids.length - 1);
-    const most = last.indexOf(Math.max(...last));
-    this.said.textContent =
-      `Each row is a word, and says in percent where it looks${first ? ` (the last ${places.length} of ${ids.length} words)` : ""}. ` +
-      `“${names.at(-1)}” looks most at “${names[most]}”, ${percent(last[most])}.`;
-  }
-}
-
-/** A new element of SVG. */
-function nextWordSvg(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
+  const title = `${shown} bits: 1 in ${nextWordNumber(2 ** bits)}${known ? "" : "; unknown to the model"}`;
+  const word = element("span", { className: known ? "" : "live-unknown", textContent: text });
+  const number = element("small", { textContent: known ? shown : `? ${shown}` });
+  const style = { background: heat(bits) };
+  return element("span", { className: "live-word next-word-piece", title, style }, word, number);
 }
 
 const NEXT_WORD_KINDS = {
   lecture_ngram: {
-    make: NGram,
     colour: "--live-a",
-    inside: NextWordBackOff,
+    make: (tensors, config) => new NGram(tensors, config),
+    inside: (reader, config) => new NextWordBackOff(reader, config),
     memory: ({ order }) =>
-      order > 1
-        ? `Remembers the last ${order > 2 ? `${order - 1} words` : "word"}`
-        : "Remembers nothing: how frequent is each word?",
+      ["Remembers nothing", "Remembers the last word"][order - 1] ?? `Remembers the last ${order - 1} words`,
   },
   lecture_recurrent: {
-    make: LSTM,
     colour: "--live-b",
-    inside: NextWordCells,
-    memory: ({ hidden_size: size, num_hidden_layers: layers }) =>
-      `Carries ${2 * size * layers} numbers from word to word`,
+    make: (tensors, config) => new LSTM(tensors, config),
+    inside: (reader, config) => new NextWordCells(reader, config),
+    memory: (config) => `Carries ${2 * config.hidden_size * config.num_hidden_layers} numbers from word to word`,
   },
   lecture_self_attention: {
-    make: SelfAttention,
     colour: "--live-c",
-    inside: NextWordMap,
-    memory: ({ num_hidden_layers: layers, num_attention_heads: heads }) =>
-      `Looks back at all words, with ${layers} × ${heads} heads`,
+    make: (tensors, config) => new SelfAttention(tensors, config),
+    inside: (reader, config) => new NextWordMap(reader, config),
+    memory: (config) =>
+      `Looks back at all words, with ${config.num_hidden_layers} × ${config.num_attention_heads} heads`,
   },
 };
 
 startLivePage("next_word", (root) => {
   const examples = LIVE.examples ?? (LIVE.example === undefined ? [] : [LIVE.example]);
-  const box = labelled(
-    "Your text",
-    element("textarea", { rows: 2, spellcheck: false, value: LIVE.example ?? examples[0] ?? "" }),
-  );
+  const text = LIVE.example ?? examples[0] ?? "";
+  const box = labelled("Your text", element("textarea", { rows: 2, spellcheck: false, value: text }));
   box.box.classList.add("next-word-box");
-  const page = { root, input: box.input, temperature: 1, seed: 1 };
-  page.said = element("p", { role: "status", className: "next-word-said" });
+  const page = { input: box.input, temperature: 1, seed: 1 };
+  const said = element("p", { role: "status", className: "next-word-said" });
   page.cards = LIVE.models.map((model) => nextWordCardOrReason(model, page));
   page.draw = () => {
-    page.cards.forEach((card) => card.draw(page.input.value));
-    page.said.textContent = nextWordSummary(page);
+    page.cards.forEach((card) => card.read(page.input.value));
+    const scale = nextWordScale(Math.max(...page.cards.map((card) => card.largest)));
+    page.cards.forEach((card) => card.draw(scale));
+    said.textContent = page.cards
+      .map((card) => card.summary())
+      .filter(Boolean)
+      .join(" · ");
   };
-  const rewrite = () => page.cards.forEach((card) => card.rewrite());
-  const buttons = examples.map((text) =>
-    button(text.trim() || "(empty)", () => {
-      page.input.value = text;
-      page.draw();
-    }),
-  );
-  root.append(box.box);
-  if (buttons.length)
-    root.append(
-      element(
-        "div",
-        { role: "group", "aria-label": "Examples", className: "next-word-examples" },
-        element("span", { textContent: "Try:" }),
-        ...buttons,
-      ),
-    );
-  root.append(
-    page.said,
-    nextWordLegend(),
-    element("div", { className: "live-cards" }, ...page.cards.map((card) => card.root)),
-    nextWordSettings(page, rewrite),
-  );
-  if (LIVE.about) root.append(element("p", { className: "live-soft", textContent: LIVE.about }));
   page.input.addEventListener("input", page.draw);
+  root.append(box.box, ...nextWordExamples(page, examples), said, nextWordLegend(), nextWordSettings(page));
+  root.append(element("div", { className: "live-cards" }, ...page.cards.map((card) => card.root)), nextWordDrawing());
+  if (LIVE.about) root.append(element("p", { className: "live-soft", textContent: LIVE.about }));
   page.draw();
 });

@@ -47,11 +47,11 @@ class NGram {
     for (let n = 1; n <= history.length; n++) {
       const context = this.find(history.slice(-n));
       if (context < 0) continue;
-      for (let w = 0; w < this.vocab; w++) table[w] += this.backoffs[n][context];                     // bow(h) P(w | h')
+      for (let w = 0; w < this.vocab; w++) table[w] += this.backoffs[n][context];            // bow(h) P(w | h')
       const end = this.search(n + 1, (context + 1) * this.vocab);
       for (let i = this.search(n + 1, context * this.vocab); i < end; i++) {
         const w = this.keys[n + 1][i] % this.vocab;
-        table[w] = this.probs[n + 1][i];                                                              // p*(hw)
+        table[w] = this.probs[n + 1][i];                                                     // p*(hw)
         lengths[w] = n + 1;
       }
     }

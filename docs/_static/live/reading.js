@@ -2,8 +2,8 @@
 // A model reads a text word by word, is asked for the next word, and writes on.
 
 /**
- * What a reader has typed, for a tokenizer of words: {words, prefix, left}. `prefix` is a last word that is not finished,
- * and `left` the number of words after the first `most`, which are left out.
+ * What a reader has typed, for a tokenizer of words: {words, prefix, left}. `prefix` is a last word that is not
+ * finished, and `left` the number of words after the first `most`, which are left out.
  */
 function typedWords(text, tokenizer, most) {
   if (!(tokenizer instanceof WordTokenizer)) return { words: text ? [text] : [], prefix: "", left: 0 };
@@ -11,12 +11,13 @@ function typedWords(text, tokenizer, most) {
   const words = parts.flatMap((part) => wordsOfPart(part, tokenizer));
   const isFinished = !/[\p{L}\p{M}\p{N}]$/u.test(text) || WHITE_SPACE.test(text.at(-1));
   const prefix = isFinished || !words.length ? "" : words.pop();
-  return words.length > most ? { words: words.slice(0, most), prefix: "", left: words.length - most } : { words, prefix, left: 0 };
+  if (words.length <= most) return { words, prefix, left: 0 };
+  return { words: words.slice(0, most), prefix: "", left: words.length - most };
 }
 
 /**
- * The words of what stands between white space: the whole if the model knows it; else marks of punctuation alone, as far
- * as the model knows them so, since its training text then had them so ("king's," may be "king", "'s" and ",").
+ * The words of what stands between white space: the whole if the model knows it; else marks of punctuation alone, if
+ * the model knows them so, since its training text then had them so ("king's," may be "king", "'s" and ",").
  */
 function wordsOfPart(part, tokenizer) {
   const { ids } = tokenizer;
@@ -93,8 +94,8 @@ class TextReader {
   }
 
   /**
-   * Ids of at most `number` words that are drawn after the text, the first of them beginning with `prefix`: in proportion
-   * to P(w)^(1/temperature). Unknown words are not drawn; after the end of the text nothing is.
+   * Ids of at most `number` words that are drawn after the text, the first of them beginning with `prefix`: in
+   * proportion to P(w)^(1/temperature). Unknown words and special tokens are not drawn, and nothing after the end.
    */
   write({ number, prefix, temperature, seed }) {
     const { model, tokenizer } = this;
@@ -103,7 +104,8 @@ class TextReader {
     let state = this.states.at(-1);
     let logProbs = this.logProbs;
     while (ids.length < number && this.ids.length + ids.length <= model.longest) {
-      const may = (w) => w !== tokenizer.unknown && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
+      const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
+    const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
       const id = drawnWord(logProbs, may, temperature, random());
       if (id === undefined) break;
       ids.push(id);

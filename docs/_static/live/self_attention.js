@@ -110,9 +110,11 @@ class SelfAttention {
 
   /** What is added to the score of a word `distance` before: a penalty (alibi), a trained number (relative), or 0. */
   distanceBias(head, distance) {
-    const { position_encoding: kind, relative_attention_num_buckets: buckets, relative_attention_max_distance: most } = this.config;
+    const kind = this.config.position_encoding;
     if (kind === "alibi") return -Math.fround(this.slopes[head] * distance);
-    return kind === "relative" ? this.distances[causalBucket(distance, buckets, most) * this.heads + head] : 0;
+    if (kind !== "relative") return 0;
+    const { relative_attention_num_buckets: buckets, relative_attention_max_distance: most } = this.config;
+    return this.distances[causalBucket(distance, buckets, most) * this.heads + head];
   }
 
   /** FFN(n). */

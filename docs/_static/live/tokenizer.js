@@ -25,6 +25,7 @@ class WordTokenizer {
     for (const [word, id] of this.ids) this.tokens[id] = word;
     this.special = addedTokens(json);
     this.before = tokensBefore(json);
+    this.added = new Set(json.added_tokens.map(({ id }) => id));
     this.unknown = this.ids.get(json.model.unk_token);
     this.end = this.ids.get("</s>");
   }
@@ -50,12 +51,13 @@ class WordTokenizer {
 
   idOf(word) {
     const id = this.ids.get(word) ?? this.unknown;
-    if (id === undefined) throw new Error(`“${word}” is not in the vocabulary, and no token stands for unknown words`);
-    return id;
+    if (id !== undefined) return id;
+    throw new Error(`“${word}” is not in the vocabulary, and no token stands for unknown words`);
   }
 }
 
-// Marks of ASCII, and Unicode's punctuation, stand alone.
+// Marks of ASCII, and Unicode's punctuation, stand alone. The library's list is Unicode's of 2015: some 140 rare marks
+// that Unicode has had since then stand alone here, and not there.
 const PUNCTUATION_OR_WORD = /[!-/:-@[-`{-~]|\p{P}|[^!-/:-@[-`{-~\p{P}]+/gu;
 
 /** What finds the added tokens in a text, the longest first, as one group; null where there are none. */
@@ -69,9 +71,10 @@ function addedTokens({ added_tokens: tokens }) {
 
 /** The ids of the special tokens that stand before a text. */
 function tokensBefore({ post_processor: processor }) {
-  if (processor?.type !== "TemplateProcessing") throw new Error("a tokenizer that puts no <s> before a text is not read here");
-  const first = processor.single.findIndex((part) => part.Sequence);
-  const before = processor.single.slice(0, first).flatMap((part) => processor.special_tokens[part.SpecialToken.id].ids);
+  const single = processor?.type === "TemplateProcessing" ? processor.single : [];
+  const first = single.findIndex((part) => part.Sequence);
+  const idsOf = (part) => processor.special_tokens[part.SpecialToken.id].ids;
+  const before = single.slice(0, Math.max(0, first)).flatMap(idsOf);
   if (!before.length) throw new Error("a tokenizer that puts no <s> before a text is not read here");
   return before;
 }
