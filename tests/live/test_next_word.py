@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """What the page `next_word` computes in JavaScript equals what the models and their tokenizers compute in Python."""
 
+import math
 import random
 from copy import deepcopy
 from dataclasses import fields
@@ -19,13 +20,13 @@ from hf_lecture_models import (
     WordTokenizer,
 )
 from hf_lecture_models.base.configuration import LectureConfig
-from hf_lecture_models.lab.live.pages import PAGES
+from hf_lecture_models.lab.live.pages import PAGES, standalone_page
 from hf_lecture_models.lab.live.supported import SETTINGS, refuse_model
 from hf_lecture_models.lab.live.weights import LiveModel, weights_script
-from hf_lecture_models.layers.positions import causal_buckets
+from hf_lecture_models.layers.positions import alibi_slopes, causal_buckets
 from hf_lecture_models.tokenization.unknown_words import UnknownWordError
 from tests.live.conftest import TEXTS
-from tests.live.running import run_node
+from tests.live.running import opened, run_node
 
 SCRIPTS = ["numbers.js", *PAGES["next_word"].parts]
 JS_CLASSES = {NGramForCausalLM: "NGram", RecurrentForCausalLM: "LSTM", SelfAttentionForCausalLM: "SelfAttention"}
@@ -137,7 +138,7 @@ RECURRENT = [
     {"pair_combination": "sum"},
 ]
 ATTENTION = [
-    {"norm_position": "post", "position_encoding": "alibi", "num_attention_heads": 6, "use_cache": False},
+    {"norm_position": "post", "position_encoding": "alibi", "num_attention_heads": 12, "use_cache": False},
     {"norm_position": "post", "layer_mix": True, "position_encoding": "learned", "max_position_embeddings": 40},
     {"layer_mix": True, "hidden_act": "swish", "tie_word_embeddings": False, "intermediate_size": 20},
     {"hidden_act": "relu", "position_encoding": "none", "layer_norm_eps": 0.1, "dropout": 0.5},
@@ -211,11 +212,12 @@ def changed_fields(config) -> set[str]:
     return {name for name, default in own.items() if getattr(config, name) != default}
 
 
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
 def test_each_setting_is_computed_or_refused(tmp_path):
     tokenizer = WordTokenizer.train(TEXTS, progress=False)
     torch.manual_seed(0)
     models, refused = every_kind(tokenizer)
-    texts = ["the old cat ran", "zebra", "", " ".join(TEXTS)]
+    texts = ["the old cat ran", "the old cat", "", " ".join(TEXTS)]
     entries = [LiveModel("", "", model, tokenizer) for model in models]
     answers = run_node(tmp_path, SCRIPTS, weights_script(entries) + READ, texts)
     computed = 0
@@ -237,11 +239,56 @@ def test_each_setting_is_computed_or_refused(tmp_path):
         assert {field.name for field in fields(kind)} - {field.name for field in fields(LectureConfig)} == names
 
 
+# A 3-gram whose last two words are no stored 2-gram, as SRILM's files may have it.
+ARPA = """\\data\\
+ngram 1=6
+ngram 2=3
+ngram 3=2
+ngram 4=1
+
+\\1-grams:
+-99 <s> -0.15
+-1.5 </s>
+-0.8 the -0.2
+-0.9 old -0.25
+-0.6 cat -0.3
+-0.7 ran
+
+\\2-grams:
+-0.5 <s> the -0.2
+-0.3 the old -0.4
+-0.7 the cat -0.1
+
+\\3-grams:
+-0.2 <s> the old -0.3
+-0.1 the old cat -0.25
+
+\\4-grams:
+-0.05 the old cat ran
+
+\\end\\
+"""
+
+
+def test_a_file_that_lacks_shorter_ngrams_is_read_as_in_python(tmp_path):
+    (tmp_path / "lm.arpa").write_text(ARPA, encoding="utf-8")
+    model, tokenizer = NGramForCausalLM.from_arpa(tmp_path / "lm.arpa")
+    texts = ["the old cat ran", "the old cat", "the old the cat"]
+    (answer,) = run_node(tmp_path, SCRIPTS, weights_script([LiveModel("", "", model, tokenizer)]) + READ, texts)
+    assert largest_difference(answer, expected(in_double(model), tokenizer, texts)) < 1e-10
+
+
 def test_the_rules_are_the_same_in_both_languages(tmp_path):
     code = f"const main = () => [{', '.join(f'{name}.settings' for name in JS_CLASSES.values())}];"
     assert run_node(tmp_path, SCRIPTS, code) == [
         {name: list(values) for name, values in SETTINGS[kind].items()} for kind in JS_CLASSES
     ]
+
+
+def test_slopes_of_heads_are_those_of_python(tmp_path):
+    code = "const main = () => [...Array(24).keys()].map((i) => [...alibiSlopes(i + 1)]);"
+    for heads, answer in enumerate(run_node(tmp_path, SCRIPTS, code), 1):
+        assert answer == torch.tensor(alibi_slopes(heads)).double().tolist()
 
 
 def test_buckets_of_distances_are_those_of_python(tmp_path):
@@ -311,3 +358,201 @@ def test_a_thousand_strings_are_split_as_in_python(tmp_path):
             except UnknownWordError:
                 wanted = None
             assert answer == wanted, ascii(text)
+
+
+READING = """
+const KINDS = { lecture_ngram: NGram, lecture_recurrent: LSTM, lecture_self_attention: SelfAttention };
+const readers = () => LIVE.models.map(({ config, tensors, tokenizer }) => {
+  const model = new KINDS[config.model_type](readSafetensors(fromBase64(tensors)), config);
+  return new TextReader(model, readTokenizer(LIVE.tokenizers[tokenizer]));
+});
+"""
+
+
+def test_a_changed_text_is_read_from_where_it_changed(tmp_path, live_models):
+    """As often as words are new; what is said of a text does not depend on those before."""
+    code = (
+        READING
+        + """
+    const said = (reader) => [reader.pieces, [...reader.logProbs].map(Math.exp), reader.perplexity];
+    const main = (texts) => readers().map((reader, i) => {
+      let calls = 0;
+      const next = reader.model.next.bind(reader.model);
+      reader.model.next = (...given) => { calls++; return next(...given); };
+      const answers = texts.map((text) => { reader.read(text.split(" ").filter(Boolean)); return said(reader); });
+      const fresh = readers()[i];
+      fresh.read(texts.at(-1).split(" "));
+      return { calls, answers, fresh: said(fresh) };
+    });"""
+    )
+    texts = ["", "the", "the cat", "the cat saw", "the zebra saw", "the zebra", "the old cat ran"]
+    for answer, one in zip(
+        run_node(tmp_path, SCRIPTS, weights_script(live_models) + code, texts), live_models, strict=True
+    ):
+        assert answer["calls"] == 1 + 1 + 1 + 1 + 2 + 0 + 3  # <s>, then the words that are new
+        assert answer["answers"][-1] == answer["fresh"]
+        pieces, probs, perplexity = answer["answers"][4]
+        assert [piece["known"] for piece in pieces] == [True, False, True]
+        assert sum(probs) == pytest.approx(1)
+        (right,) = expected(in_double(one.model), one.tokenizer, ["the zebra saw"])
+        ids = one.tokenizer("the zebra saw").input_ids
+        bits = [-float(right["logProbs"][t, ids[t + 1]]) / math.log(2) for t in range(3)]
+        assert [piece["bits"] for piece in pieces] == pytest.approx(bits)
+        assert perplexity == pytest.approx(2 ** (sum(bits) / 3))
+
+
+TYPED = {
+    "": ([], ""),
+    "the cat ": (["the", "cat"], ""),
+    "the ca": (["the"], "ca"),
+    "the cat, the": (["the", "cat", ","], "the"),
+    "the king's": (["the", "king"], "'s"),
+    "The CAT, ": (["the", "cat", ","], ""),
+    "cat;": (["cat;"], ""),
+    "(the cat)": (["(", "the", "cat", ")"], ""),
+    "the <unk> cat.": (["the", "<unk>", "cat", "."], ""),
+    "the\x85ca": (["the"], "ca"),
+    "the \ufeffca": (["the"], "\ufeffca"),
+    "a " * 7: (["a"] * 5, ""),
+}
+
+
+def test_what_is_typed_becomes_words_of_the_training_text(tmp_path):
+    tokenizer = WordTokenizer.train(["the cat , a king 's ( old ) house ."], progress=False)
+    code = "const main = ([json, texts]) => texts.map((one) => typedWords(one, readTokenizer(JSON.parse(json)), 5));"
+    answers = run_node(tmp_path, SCRIPTS, code, [tokenizer.backend_tokenizer.to_str(), list(TYPED)])
+    for (text, (words, prefix)), answer in zip(TYPED.items(), answers, strict=True):
+        assert (answer["words"], answer["prefix"]) == (words, prefix), text
+    assert [answer["left"] for answer in answers] == [0] * 11 + [2]
+
+
+def test_words_are_drawn_as_often_as_the_temperature_says(tmp_path, live_models):
+    code = (
+        READING
+        + """
+    const main = () => readers().map((reader) => {
+      reader.read(["the", "old"]);
+      const draw = (seed, more) => reader.write({ number: 1, prefix: "", temperature: 2, seed, ...more });
+      const long = { number: 10, temperature: 1 };
+      return {
+        probs: [...reader.logProbs].map(Math.exp), best: reader.best(3, ""), begun: reader.best(9, "m"),
+        drawn: [...Array(4000).keys()].flatMap((seed) => draw(seed)), cold: draw(5, { temperature: 0.01 }),
+        prefixed: draw(1, { prefix: "mou" }), none: draw(1, { prefix: "x" }), again: [draw(7, long), draw(7, long)],
+        tokens: reader.tokenizer.tokens,
+      };
+    });"""
+    )
+    for answer in run_node(tmp_path, SCRIPTS, weights_script(live_models) + code):
+        tokens, probs = answer["tokens"], np.array(answer["probs"])
+        order = np.argsort(-probs, kind="stable").tolist()
+        assert answer["best"]["ids"] == order[:3]
+        mouse = tokens.index("mouse")
+        assert answer["begun"] == {"ids": [mouse], "share": probs[mouse]}
+        may = np.array([token not in ("<s>", "<unk>", "<pad>") for token in tokens])
+        assert answer["cold"] == [next(w for w in order if may[w])]
+        shares = np.sqrt(probs) * may
+        shares /= shares.sum()
+        found = np.bincount(answer["drawn"], minlength=len(tokens)) / 4000
+        assert (np.abs(found - shares) <= 5 * np.sqrt(shares * (1 - shares) / 4000)).all()
+        assert answer["prefixed"] == [mouse]
+        assert answer["none"] == []
+        assert answer["again"][0] == answer["again"][1]
+        assert 1 <= len(answer["again"][0]) <= 10
+
+
+def test_each_number_of_sixteen_bits_is_read(tmp_path):
+    codes = np.arange(2**16, dtype=np.uint16)
+    code = "const main = (codes) => [...fromHalves(Uint16Array.from(codes))].map(String);"
+    ours = np.array(run_node(tmp_path, SCRIPTS, code, codes.tolist()), dtype=float)
+    np.testing.assert_array_equal(ours, codes.view(np.float16).astype(float))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, live_models):
+    """The page with two models that run, one that is refused, and one that cannot read all words."""
+    gru = RecurrentForCausalLM(
+        RecurrentConfig(vocab_size=len(live_models[0].tokenizer), hidden_size=4, cell_type="gru")
+    )
+    closed = WordTokenizer.train(TEXTS, unk_token=None, progress=False)
+    strict = NGramForCausalLM.fit(TEXTS, closed, order=2, smoothing="add_alpha", progress=False)
+    models = [
+        *live_models[1:],
+        LiveModel("GRU", "", gru, live_models[0].tokenizer),
+        LiveModel("Bigram", "four sentences", strict, closed),
+    ]
+    script = weights_script(models, examples=["the old cat ", "the zebra saw ", "a mo"], about="Four sentences.")
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    file.write_text(standalone_page(PAGES["next_word"], script), encoding="utf-8")
+    return file
+
+
+@pytest.mark.slow
+def test_a_model_that_does_not_run_leaves_the_others(browser, page):
+    with opened(browser, page) as view:
+        cards = view.locator(".live-card")
+        reason = 'lecture_recurrent with cell_type = "gru" does not run here; "lstm" does.'
+        assert cards.nth(2).inner_text() == f"GRU\n\nNot computed: {reason}"
+        assert "Next word" in cards.nth(3).inner_text()
+        view.get_by_role("button", name="the zebra saw").click()
+        assert "The model cannot read this text: “zebra” is not in the vocabulary" in cards.nth(3).inner_text()
+        assert "? " in cards.nth(0).inner_text()
+        assert view.locator(".live-unknown", has_text="zebra").count() == 2
+        view.get_by_role("button", name="a mo").click()
+        assert "Words with “mo”" in cards.nth(0).inner_text()
+        assert cards.nth(3).locator(".live-bar:visible").all_inner_texts() == ["mouse\n100 %"]
+        view.get_by_label("Your text").fill("the cat " * 150)
+        assert "Only the first 200 words are read; the last 100 are left out." in cards.nth(0).inner_text()
+
+
+FOCUSED = """() => {
+  const { labels, ariaLabel, textContent } = document.activeElement;
+  return labels?.[0]?.textContent ?? ariaLabel ?? textContent;
+}"""
+
+
+def reach(view, name: str) -> None:
+    """Press Tab until an element whose name begins so has the focus."""
+    for _ in range(80):
+        view.keyboard.press("Tab")
+        if view.evaluate(FOCUSED).startswith(name):
+            return
+    raise AssertionError(f"{name} was not reached")
+
+
+@pytest.mark.slow
+def test_the_page_works_by_keyboard_alone(browser, page):
+    with opened(browser, page, width=390) as view:
+        text, first = view.get_by_label("Your text"), view.locator(".live-card").first
+        view.keyboard.press("Tab")
+        view.keyboard.press("End")
+        view.keyboard.type("ran ")
+        assert text.input_value() == "the old cat ran "
+        assert first.locator(".next-word-piece").count() == 4
+        reach(view, "a mo")
+        view.keyboard.press("Enter")
+        assert text.input_value() == "a mo"
+        reach(view, "mouse")
+        view.keyboard.press("Enter")
+        assert text.input_value() == "a mouse "
+        focused = "document.activeElement.className"
+        assert view.evaluate(focused) == "live-bar", "the bar keeps the focus"
+        reach(view, "Write 10 words with LSTM")
+        view.keyboard.press("Enter")
+        written = first.locator(".next-word-written").inner_text().removeprefix("… ")
+        view.keyboard.press("Tab")
+        view.keyboard.press("Enter")
+        assert text.input_value() == f"a mouse {written.removesuffix('(end)').rstrip()} "
+        assert view.evaluate(FOCUSED) == "Write 10 words with LSTM"
+        view.keyboard.press("Enter")
+        before = first.locator(".next-word-written").inner_text()
+        for name, key in (("Temperature", "Home"), ("Seed", "ArrowUp")):  # the lowest temperature, the next seed
+            reach(view, name)
+            view.keyboard.press(key)
+            after = first.locator(".next-word-written").inner_text()
+            assert after != before, name
+            before = after
+        reach(view, "Head")
+        map_before = view.locator(".next-word-map").inner_text()
+        view.keyboard.press("ArrowDown")
+        assert view.locator(".next-word-map").inner_text() != map_before
+        assert view.evaluate("document.activeElement.tagName") == "SELECT"

@@ -15,7 +15,7 @@ function nextWordCardOrReason(model, page) {
       "section",
       { className: "live-card" },
       element("h2", { textContent: model.title }),
-      element("p", { textContent: `This model does not run here: ${error.message}.` }),
+      element("p", { textContent: `Not computed: ${error.message}.` }),
     );
     return { root: card, largest: 0, read() {}, draw() {}, write() {}, rewrite() {}, summary: () => "" };
   }
