@@ -52,8 +52,10 @@ class NextWordBackOff {
     const titles = ["Counted", "after", "words", "together"];
     const heads = titles.map((textContent) => element("th", { scope: "col", textContent }));
     this.table.replaceChildren(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-    const sources = shown.map((w) => `${nextWordShown(this.reader.tokenizer.tokens[w])} ${lengths[w]}-gram`);
-    this.said.textContent = shown.length ? `The bars above come from: ${sources.join(", ")}.` : "";
+    const quoted = (w) => `“${nextWordShown(this.reader.tokenizer.tokens[w])}”`;
+    const sources = lines.map((n) => [n, shown.filter((w) => lengths[w] === n)]).filter(([, found]) => found.length);
+    const parts = sources.map(([n, found]) => `from ${n}-grams ${found.map(quoted).join(" ")}`);
+    this.said.textContent = parts.length ? `Of the bars above: ${parts.join("; ")}.` : "";
   }
 
   /** {lengths, words, mass}: of each word the length of its n-gram; of each length its words and their probability. */

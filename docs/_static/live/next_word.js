@@ -102,6 +102,7 @@ class NextWordCard {
   /** The elements of the card, from the words to what is inside. */
   parts() {
     this.words = element("div", { className: "next-word-text" });
+    this.pieces = [];
     this.measure = element("p", {});
     this.note = element("p", { className: "live-soft", hidden: true });
     this.heading = element("h3", {});
@@ -146,15 +147,20 @@ class NextWordCard {
     this.clearWritten();
     this.drawText(this.left + this.reader.left);
     this.drawBars(scale);
-    this.inside.draw(this.shown);
+    const key = `${this.reader.ids.join(" ")}/${this.shown.join(" ")}`;
+    if (key !== this.insideKey) this.inside.draw(this.shown);
+    this.insideKey = key;
   }
 
   drawText(left) {
     const { pieces, perplexity } = this.reader;
-    const unfinished = element("span", { className: "live-word", textContent: this.prefix && `${this.prefix}…` });
-    const same = (one, i) => this.pieces?.[i]?.of.text === one.text && this.pieces[i].of.bits === one.bits;
-    this.pieces = pieces.map((one, i) => (same(one, i) ? this.pieces[i] : { of: one, node: nextWordPiece(one) }));
-    this.words.replaceChildren(...this.pieces.map(({ node }) => node), unfinished);
+    let same = 0;
+    const isSame = (one, other) => one && other && one.text === other.text && one.bits === other.bits;
+    while (isSame(pieces[same], this.pieces[same])) same++;
+    [...this.words.children].slice(same).forEach((node) => node.remove());       // those before stay, which is faster
+    this.words.append(...pieces.slice(same).map(nextWordPiece));
+    if (this.prefix) this.words.append(element("span", { className: "live-word", textContent: `${this.prefix}…` }));
+    this.pieces = pieces;
     const which = pieces.length === 1 ? "this word" : `these ${pieces.length} words`;
     const meaning = "as uncertain as among so many equally probable words";
     const measured = `Perplexity of ${which}: ${nextWordNumber(perplexity)}, ${meaning}.`;
@@ -223,11 +229,11 @@ class NextWordCard {
     this.take.hidden = true;
   }
 
-  /** "Trigram: king 12 %", for the summary; "" where no word is shown. */
+  /** "Trigram: “king” 12 %", for the summary; "" where no word is shown. */
   summary() {
     if (!this.shown.length) return "";
     const word = nextWordShown(this.tokenizer.tokens[this.shown[0]]);
-    return `${this.title}: ${word} ${percent(this.probabilities[0])}`;
+    return `${this.title}: “${word}” ${percent(this.probabilities[0])}`;
   }
 }
 
