@@ -1419,6 +1419,35 @@ def demo(
     _run("demo", "lab.verbs.demo", locals())
 
 
+@app.command(short_help="Write a web page on which n-gram, LSTM and self-attention models read along.")
+def live(
+    names: Annotated[
+        list[str],
+        Argument(
+            help="N-gram, LSTM and self-attention language models of words: folders, names on the Hub, or ARPA files.",
+            metavar="MODEL",
+        ),
+    ],
+    output: Annotated[Path, Argument(help="A new file, which ends in .html.", metavar="OUT")],
+    title: Annotated[
+        str | None, Option(help="Heading of the page; by default that of the site.", show_default=False)
+    ] = None,
+    example: Annotated[
+        list[str],
+        Option(help="A text for a button of the page, the first to begin with; may be repeated.", metavar="TEXT"),
+    ] = _NONE,
+    float16: Annotated[
+        bool,
+        Option("--float16", help="Store the networks' numbers in 16 bits: half the size, nearly the same answers."),
+    ] = False,
+) -> None:
+    """Write one HTML file on which the models read along while one types: the next word, and what is inside.
+
+    It holds the models and needs no server and no network; any browser opens it, also from a mail or a course's page.
+    """
+    _run("live", "lab.verbs.live", locals())
+
+
 @app.command(short_help="Write a model with its code and card into a folder that needs no package.")
 def export(
     name: Model,

@@ -37,6 +37,7 @@ NO_CLASSES = {
     "CoNLL",
     "ColorBrewer",
     "DejaVu",
+    "JavaScript",
     "FileReader",
     "GloVe",
     "ImageFolder",

@@ -215,6 +215,8 @@ VERBS = [
     ["demo", "MODEL"],
     ["new", "TASK", "FILE"],
     ["export", "MODEL", "OUT"],
+    ["live", "MODEL", "OUT"],
+    ["live", "MODEL", "MODEL", "OUT", "--title", "TEXT", "--example", "TEXT", "--example", "TEXT", "--float16"],
     ["publish", "MODEL", "REPO"],
     ["publish", "--all", "FOLDER", "NAMESPACE"],
 ]

@@ -82,6 +82,7 @@ ROOMS = {
     "mix to ARPA": [0],
     "neighbours": [0, 4],
     "export": [0, 8, 64],
+    "live": [0],
     "publish": [8, 32, 64],
     "convert to ONNX": [0, 4],
 }

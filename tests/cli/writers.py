@@ -45,5 +45,6 @@ WRITERS = {
     "neighbours": Writer("hf-lecture neighbours lstm cat -k 2 --output OUT/x.png", "matplotlib"),
     "blimp": Writer("hf-lecture blimp trigram --data pairs --output OUT/new", "matplotlib", "new"),
     "export": Writer("hf-lecture export trigram OUT/new"),
+    "live": Writer("hf-lecture live trigram lstm OUT/new.html"),
     "publish": Writer("hf-lecture publish trigram me/trigram --dry-run"),
 }

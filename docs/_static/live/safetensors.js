@@ -20,7 +20,7 @@ function readSafetensors(buffer) {
 const NUMBERS = {
   F64: (bytes) => new Float64Array(bytes),
   F32: (bytes) => new Float32Array(bytes),
-  F16: (bytes) => Float32Array.from(new Uint16Array(bytes), fromHalf),
+  F16: (bytes) => fromHalves(new Uint16Array(bytes)),
   I64: (bytes) => Float64Array.from(new BigInt64Array(bytes), Number),
   I32: (bytes) => new Int32Array(bytes),
   U8: (bytes) => new Uint8Array(bytes),
@@ -35,7 +35,19 @@ function fromHalf(code) {
   return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction);
 }
 
+let halves = null;
+/** Numbers of 16 bits as float32, from a table of all 2^16, which is made once. */
+function fromHalves(codes) {
+  const table = (halves ??= Float32Array.from({ length: 2 ** 16 }, (_, code) => fromHalf(code)));
+  const numbers = new Float32Array(codes.length);
+  for (let i = 0; i < codes.length; i++) numbers[i] = table[codes[i]];
+  return numbers;
+}
+
 /** The bytes of a text in base64. */
 function fromBase64(text) {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes.buffer;
 }

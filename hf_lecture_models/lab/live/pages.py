@@ -48,7 +48,10 @@ PAGES = {
             "next_word",
             "What comes next?",
             "Three models of the lectures read along while you type.",
-            ("safetensors.js", "tokenizer.js", "ngram.js", "lstm.js", "self_attention.js"),
+            (
+                *("safetensors.js", "tokenizer.js", "ngram.js", "lstm.js", "self_attention.js"),
+                *("reading.js", "inside.js"),
+            ),
             ("ngram.js", "lstm.js", "self_attention.js"),
             has_models=True,
         ),

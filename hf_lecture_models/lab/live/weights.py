@@ -3,7 +3,7 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,22 +56,31 @@ def weights_script(models: Sequence[LiveModel], half: bool = False, **extra: Any
             }
         )
     live = {"models": entries, "tokenizers": tokenizers, **extra}
-    # Within a page a text must not end the script.
-    content = json.dumps(live, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"const LIVE = {content};\n"
+    content = json.dumps(live, ensure_ascii=False, separators=(",", ":"))
+    # Parsed, because in an object of a program the word "__proto__" would be no entry. Within a page a text must not
+    # end the script.
+    text = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
+    return f"const LIVE = JSON.parse({text});\n"
+
+
+def stored_bytes(model: Any, half: bool = False) -> int:
+    """Return the bytes of a model's numbers as `weights_script` stores them, before they are written as text."""
+    return sum(tensor.nbytes for _, tensor in _stored_tensors(model, half))
 
 
 def _safetensors(model: Any, half: bool) -> bytes:
-    """Return the model's tensors; those that are tied are stored once, by their first name."""
-    tensors: dict[str, Tensor] = {}
+    return save(dict(_stored_tensors(model, half)))
+
+
+def _stored_tensors(model: Any, half: bool) -> Iterator[tuple[str, Tensor]]:
+    """Yield the model's tensors; those that are tied are stored once, by their first name."""
     stored: set[tuple[int, torch.Size]] = set()
     for name, tensor in model.state_dict().items():
         place = (tensor.data_ptr(), tensor.shape)
         if tensor.numel() and place in stored:
             continue
         stored.add(place)
-        tensors[name] = _as_stored(name, tensor, half and model.config.model_type != "lecture_ngram")
-    return save(tensors)
+        yield name, _as_stored(name, tensor, half and model.config.model_type != "lecture_ngram")
 
 
 def _as_stored(name: str, tensor: Tensor, half: bool) -> Tensor:
@@ -79,7 +88,7 @@ def _as_stored(name: str, tensor: Tensor, half: bool) -> Tensor:
     if tensor.dtype == torch.int64:
         largest = int(tensor.max()) if tensor.numel() else 0
         if largest >= _LARGEST_INTEGER:
-            raise ValueError(f"{name} has integers above 2^53, which JavaScript cannot read")
+            raise ValueError(f"{name} has integers above 2^53, which a browser cannot read")
         return tensor.int() if largest < 2**31 else tensor
     if half and tensor.is_floating_point():
         return tensor.half()
