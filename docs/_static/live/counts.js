@@ -13,7 +13,7 @@ class Counts {
   constructor(texts, order) {
     this.order = order;
     this.words = new Set(["<unk>", "</s>"]);
-    this.tables = Array.from({ length: order + 1 }, () => new Map());    // tables[n]: context of n - 1 words -> its followers
+    this.tables = Array.from({ length: order + 1 }, () => new Map()); // tables[n]: context of n - 1 words -> its followers
     for (const text of texts) {
       const stream = ["<s>", ...text, "</s>"];
       for (let end = 1; end < stream.length; end++) {
@@ -29,10 +29,14 @@ class Counts {
     followers.set(word, (followers.get(word) ?? 0) + 1);
   }
   /** The words after a context with their counts; undefined where nothing followed it. */
-  after(context) { return this.tables[context.length + 1]?.get(context.join(" ")); }
+  after(context) {
+    return this.tables[context.length + 1]?.get(context.join(" "));
+  }
 
   /** The words of a text that the counts know; <unk> in place of the others. */
-  known(text) { return text.map((word) => (this.words.has(word) ? word : "<unk>")); }
+  known(text) {
+    return text.map((word) => (this.words.has(word) ? word : "<unk>"));
+  }
 }
 
 /** The counts of Kneser-Ney: below the highest order, how many different words come before hw. After <s> nothing does. */
@@ -53,12 +57,19 @@ class PrecedingWords extends Counts {
 
 /** What all smoothings here share: P(w | h) = kept(hw) / C(h) + γ(h) P(w | h'). */
 class Interpolation {
-  constructor(counts) { this.counts = counts; this.sums = new Map(); }
+  constructor(counts) {
+    this.counts = counts;
+    this.sums = new Map();
+  }
 
   /** The part of a count that stays with the word; n is the length of the n-gram. */
-  kept(count, n) { return count; }
+  kept(count, n) {
+    return count;
+  }
   /** C(h), from the sum of the counts and the number T(h) of different words. */
-  total(sum, different, context) { return sum; }
+  total(sum, different, context) {
+    return sum;
+  }
 
   /** {total, gamma} of a context: C(h) and γ(h). Where nothing followed it, the shorter context has all the probability. */
   left(context) {
@@ -69,8 +80,12 @@ class Interpolation {
   computeLeft(context) {
     const followers = this.counts.after(context);
     if (!followers) return { total: 0, gamma: 1 };
-    let sum = 0, kept = 0;
-    for (const count of followers.values()) { sum += count; kept += this.kept(count, context.length + 1); }
+    let sum = 0,
+      kept = 0;
+    for (const count of followers.values()) {
+      sum += count;
+      kept += this.kept(count, context.length + 1);
+    }
     const total = this.total(sum, followers.size, context);
     return total ? { total, gamma: Math.max(0, (total - kept) / total) } : { total: 0, gamma: 1 };
   }
@@ -80,16 +95,21 @@ class Interpolation {
   }
   probAfter(word, context) {
     const { total, gamma } = this.left(context);
-    const shorter = gamma === 0 ? 0 : context.length ? this.probAfter(word, context.slice(1)) : 1 / this.counts.words.size;
+    const shorter =
+      gamma === 0 ? 0 : context.length ? this.probAfter(word, context.slice(1)) : 1 / this.counts.words.size;
     const count = this.counts.after(context)?.get(word) ?? 0;
     return (total ? this.kept(count, context.length + 1) / total : 0) + gamma * shorter;
   }
   /** Perplexity exp(-1/N Σ ln P(w | h)) of the words and ends of texts; infinite if one has no probability. */
   perplexity(texts) {
-    let sum = 0, events = 0;
+    let sum = 0,
+      events = 0;
     for (const text of texts) {
       const stream = ["<s>", ...this.counts.known(text), "</s>"];
-      for (let at = 1; at < stream.length; at++) { sum -= Math.log(this.prob(stream[at], stream.slice(0, at))); events++; }
+      for (let at = 1; at < stream.length; at++) {
+        sum -= Math.log(this.prob(stream[at], stream.slice(0, at)));
+        events++;
+      }
     }
     return Math.exp(sum / events);
   }
@@ -98,9 +118,12 @@ class Interpolation {
 /** Relative frequencies:  P(w | h) = c(hw) / c(h). An h that never occurred uses its longest end that did. */
 class MaximumLikelihood extends Interpolation {}
 
-/** Add-α (Y:185):  P(w | h) = (c(hw) + α) / (c(h) + α |V|), for whole contexts alone; after any other one, 1 / |V|. */
+/** Add-α:  P(w | h) = (c(hw) + α) / (c(h) + α |V|), for whole contexts alone; after any other one, 1 / |V|. */
 class AddAlpha extends Interpolation {
-  constructor(counts, alpha) { super(counts); this.alpha = alpha; }
+  constructor(counts, alpha) {
+    super(counts);
+    this.alpha = alpha;
+  }
   total(sum, different, context) {
     const whole = context.length === this.counts.order - 1 || context[0] === "<s>";
     return whole ? sum + this.alpha * this.counts.words.size : 0;
@@ -109,13 +132,20 @@ class AddAlpha extends Interpolation {
 
 /** Jelinek-Mercer:  P(w | h) = λ c(hw) / c(h) + (1 - λ) P(w | h'),  here with one λ for all orders. */
 class JelinekMercer extends Interpolation {
-  constructor(counts, lambda) { super(counts); this.lambda = lambda; }
-  kept(count) { return this.lambda * count; }
+  constructor(counts, lambda) {
+    super(counts);
+    this.lambda = lambda;
+  }
+  kept(count) {
+    return this.lambda * count;
+  }
 }
 
 /** Witten-Bell:  C(h) = c(h) + T(h), with T(h) the number of different words after h: each was new once. */
 class WittenBell extends Interpolation {
-  total(sum, different) { return sum + different; }
+  total(sum, different) {
+    return sum + different;
+  }
 }
 
 /** Absolute discounting:  kept(hw) = max(c(hw) - D, 0)  (Ney, Essen, Kneser 1994). */
@@ -125,19 +155,27 @@ class AbsoluteDiscounting extends Interpolation {
     super(counts);
     this.discounts = counts.tables.map((table) => discount ?? estimateDiscount(table));
   }
-  kept(count, n) { return Math.max(count - this.discounts[n], 0); }
+  kept(count, n) {
+    return Math.max(count - this.discounts[n], 0);
+  }
 }
 
 /** Kneser-Ney (1995): absolute discounting; below the highest order, c(hw) is the number of different words before hw. */
 class KneserNey extends AbsoluteDiscounting {
-  constructor(counts, discount) { super(new PrecedingWords(counts), discount); }
+  constructor(counts, discount) {
+    super(new PrecedingWords(counts), discount);
+  }
 }
 
 /** D = n_1 / (n_1 + 2 n_2); 0.5 where no n-gram has the count 1, or none the count 2. */
 function estimateDiscount(table) {
-  let once = 0, twice = 0;
+  let once = 0,
+    twice = 0;
   for (const followers of table.values()) {
-    for (const count of followers.values()) { once += count === 1; twice += count === 2; }
+    for (const count of followers.values()) {
+      once += count === 1;
+      twice += count === 2;
+    }
   }
   return once && twice ? once / (once + 2 * twice) : 0.5;
 }

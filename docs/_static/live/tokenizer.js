@@ -13,7 +13,8 @@ function readTokenizer(json) {
 /** Words: white space separates them, an unknown one is <unk>, and <s> comes first. */
 class WordTokenizer {
   constructor(json) {
-    if (json.pre_tokenizer?.type !== "WhitespaceSplit" || json.normalizer) throw new Error("only the tokenizer `word` is read here");
+    if (json.pre_tokenizer?.type !== "WhitespaceSplit" || json.normalizer)
+      throw new Error("only the tokenizer `word` is read here");
     this.ids = new Map(Object.entries(json.model.vocab));
     for (const token of json.added_tokens) this.ids.set(token.content, token.id);
     this.tokens = [];
@@ -34,7 +35,17 @@ class WordTokenizer {
  */
 class PieceTokenizer {
   constructor(json) {
-    requireFields(json, { version: [], added_tokens: [], decoder: [], model: [], normalizer: [], post_processor: [], pre_tokenizer: [], truncation: [null], padding: [null] });
+    requireFields(json, {
+      version: [],
+      added_tokens: [],
+      decoder: [],
+      model: [],
+      normalizer: [],
+      post_processor: [],
+      pre_tokenizer: [],
+      truncation: [null],
+      padding: [null],
+    });
     this.normalize = readNormalizer(json.normalizer);
     this.split = readSplitter(json.pre_tokenizer);
     this.model = readModel(json.model);
@@ -54,7 +65,9 @@ class PieceTokenizer {
     return parts.flatMap((part) => (part.id === undefined ? this.piecesBetween(part.text) : [part]));
   }
   piecesBetween(text) {
-    return this.split(this.normalize(text)).filter(Boolean).flatMap((word) => this.model.cut(word));
+    return this.split(this.normalize(text))
+      .filter(Boolean)
+      .flatMap((word) => this.model.cut(word));
   }
   encode(text) {
     return [...this.before, ...this.pieces(text).map((piece) => piece.id), ...this.after];
@@ -66,21 +79,41 @@ function requireFields(object, allowed) {
   for (const [name, value] of Object.entries(object)) {
     const values = allowed[name];
     const known = values && (values.length === 0 || values.includes(value));
-    if (!known) throw new Error(`a tokenizer.json with ${name} ${JSON.stringify(value)?.slice(0, 60)} is not read here`);
+    if (!known)
+      throw new Error(`a tokenizer.json with ${name} ${JSON.stringify(value)?.slice(0, 60)} is not read here`);
   }
 }
 
 /** Functions that cut a text at added tokens: those that are looked for before normalizing come first. */
 function readAddedTokens(tokens, isNormalized) {
   for (const token of tokens)
-    requireFields(token, { id: [], content: [], special: [], single_word: [false], lstrip: [false], rstrip: [false], normalized: isNormalized ? [false] : [] });
-  const groups = [false, true].map((normalized) => tokens.filter((token) => token.normalized === normalized && token.content));
-  return groups.filter((group) => group.length).map((group) => {
-    const ids = new Map(group.map((token) => [token.content, token.id]));
-    const longestFirst = [...ids.keys()].sort((a, b) => b.length - a.length);
-    const pattern = new RegExp(`(${longestFirst.map((name) => name.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join("|")})`, "u");
-    return (text) => text.split(pattern).filter(Boolean).map((part) => (ids.has(part) ? { text: part, id: ids.get(part) } : { text: part }));
-  });
+    requireFields(token, {
+      id: [],
+      content: [],
+      special: [],
+      single_word: [false],
+      lstrip: [false],
+      rstrip: [false],
+      normalized: isNormalized ? [false] : [],
+    });
+  const groups = [false, true].map((normalized) =>
+    tokens.filter((token) => token.normalized === normalized && token.content),
+  );
+  return groups
+    .filter((group) => group.length)
+    .map((group) => {
+      const ids = new Map(group.map((token) => [token.content, token.id]));
+      const longestFirst = [...ids.keys()].sort((a, b) => b.length - a.length);
+      const pattern = new RegExp(
+        `(${longestFirst.map((name) => name.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&")).join("|")})`,
+        "u",
+      );
+      return (text) =>
+        text
+          .split(pattern)
+          .filter(Boolean)
+          .map((part) => (ids.has(part) ? { text: part, id: ids.get(part) } : { text: part }));
+    });
 }
 
 /** The ids before and after a text. */
@@ -103,7 +136,13 @@ function readTemplate(processor) {
 function readNormalizer(json) {
   if (json === null) return (text) => text;
   if (json.type === "Lowercase") return lowerCase;
-  requireFields(json, { type: ["BertNormalizer"], clean_text: [], handle_chinese_chars: [], strip_accents: [], lowercase: [] });
+  requireFields(json, {
+    type: ["BertNormalizer"],
+    clean_text: [],
+    handle_chinese_chars: [],
+    strip_accents: [],
+    lowercase: [],
+  });
   const steps = [];
   if (json.clean_text) steps.push(cleanText);
   if (json.handle_chinese_chars) steps.push((text) => text.replace(CHINESE, " $& "));
@@ -120,18 +159,21 @@ const lowerCase = (text) => Array.from(text, (letter) => letter.toLowerCase()).j
 const LATER_CONTROL = /[\u0890\u0891\u08e2\u{110cd}\u{13430}-\u{1343f}]/u;
 const LATER_MARKS = characterClass(
   "7fd 897-89f 8ca-8e1 9fe afa-aff b55 c04 c3c d00 d3b-d3c d81 eba ece 180f 1885-1886 1abf-1add 1ae0-1aeb 1df6-1dfb a82c a8c5 a8ff a9bd 105c9 " +
-  "105e4 10d24-10d27 10d69-10d6d 10eab-10eac 10efa-10eff 10f46-10f50 10f82-10f85 11070 11073-11074 110c2 111c9 111cf 1123e 11241 1133b 11383 " +
-  "11385 1138e 11391 113bb-113c0 113c5 113c7-113c8 113ce 113d0 113d2 113e1-113e2 11438-1143f 11442-11444 11446 1145e 1182f-11837 11839-1183a " +
-  "11938 1193b-1193c 1193e 11943 119d4-119d7 119da-119db 119e0 11a01-11a0a 11a33-11a38 11a3b-11a3e 11a47 11a51-11a56 11a59-11a5b 11a8a-11a96 " +
-  "11a98-11a99 11b60 11b62-11b64 11b66 11c30-11c36 11c38-11c3d 11c3f 11c92-11ca7 11caa-11cb0 11cb2-11cb3 11cb5-11cb6 11d31-11d36 11d3a " +
-  "11d3c-11d3d 11d3f-11d45 11d47 11d90-11d91 11d95 11d97 11ef3-11ef4 11f00-11f01 11f36-11f3a 11f40 11f42 11f5a 13440 13447-13455 1611e-16129 " +
-  "1612d-1612f 16d68-16d6a 16f4f 16fe4 1cf00-1cf2d 1cf30-1cf46 1e000-1e006 1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a 1e08f 1e130-1e136 " +
-  "1e2ae 1e2ec-1e2ef 1e4ec-1e4ef 1e5ee-1e5ef 1e6e3 1e6e6 1e6ee-1e6ef 1e6f5 1e944-1e94a");
+    "105e4 10d24-10d27 10d69-10d6d 10eab-10eac 10efa-10eff 10f46-10f50 10f82-10f85 11070 11073-11074 110c2 111c9 111cf 1123e 11241 1133b 11383 " +
+    "11385 1138e 11391 113bb-113c0 113c5 113c7-113c8 113ce 113d0 113d2 113e1-113e2 11438-1143f 11442-11444 11446 1145e 1182f-11837 11839-1183a " +
+    "11938 1193b-1193c 1193e 11943 119d4-119d7 119da-119db 119e0 11a01-11a0a 11a33-11a38 11a3b-11a3e 11a47 11a51-11a56 11a59-11a5b 11a8a-11a96 " +
+    "11a98-11a99 11b60 11b62-11b64 11b66 11c30-11c36 11c38-11c3d 11c3f 11c92-11ca7 11caa-11cb0 11cb2-11cb3 11cb5-11cb6 11d31-11d36 11d3a " +
+    "11d3c-11d3d 11d3f-11d45 11d47 11d90-11d91 11d95 11d97 11ef3-11ef4 11f00-11f01 11f36-11f3a 11f40 11f42 11f5a 13440 13447-13455 1611e-16129 " +
+    "1612d-1612f 16d68-16d6a 16f4f 16fe4 1cf00-1cf2d 1cf30-1cf46 1e000-1e006 1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a 1e08f 1e130-1e136 " +
+    "1e2ae 1e2ec-1e2ef 1e4ec-1e4ef 1e5ee-1e5ef 1e6e3 1e6e6 1e6ee-1e6ef 1e6f5 1e944-1e94a",
+);
 const LATER_PUNCTUATION = characterClass(
   "61d 9fd a76 c77 c84 1b4e-1b4f 1b7d-1b7f 2e43-2e4f 2e52-2e5d 10d6e 10ead 10ed0 10f55-10f59 10f86-10f89 113d4-113d5 113d7-113d8 1144b-1144f " +
-  "1145a-1145b 1145d 11660-1166c 116b9 1183b 11944-11946 119e2 11a3f-11a46 11a9a-11a9c 11a9e-11aa2 11b00-11b09 11be1 11c41-11c45 11c70-11c71 " +
-  "11ef7-11ef8 11f43-11f4f 11fff 12ff1-12ff2 16d6d-16d6f 16e97-16e9a 16fe2 1e5ff 1e95e-1e95f");
-const CHINESE = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
+    "1145a-1145b 1145d 11660-1166c 116b9 1183b 11944-11946 119e2 11a3f-11a46 11a9a-11a9c 11a9e-11aa2 11b00-11b09 11be1 11c41-11c45 11c70-11c71 " +
+    "11ef7-11ef8 11f43-11f4f 11fff 12ff1-12ff2 16d6d-16d6f 16e97-16e9a 16fe2 1e5ff 1e95e-1e95f",
+);
+const CHINESE =
+  /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 
 /** A pattern of characters, from code points and ranges of them in hexadecimal digits. */
 function characterClass(ranges) {
@@ -140,16 +182,24 @@ function characterClass(ranges) {
 
 /** A text without control characters, and with spaces for its white space. */
 function cleanText(text) {
-  const isControl = (c) => c === "\ufffd" || (/[\p{Cc}\p{Cf}\p{Co}]/u.test(c) && !/[\t\n\r]/.test(c) && !LATER_CONTROL.test(c));
+  const isControl = (c) =>
+    c === "\ufffd" || (/[\p{Cc}\p{Cf}\p{Co}]/u.test(c) && !/[\t\n\r]/.test(c) && !LATER_CONTROL.test(c));
   return Array.from(text, (c) => (isControl(c) ? "" : WHITE_SPACE.test(c) ? " " : c)).join("");
 }
 
 /** A text in Unicode's decomposed form (NFD), without its marks. */
 function stripAccents(text) {
-  let plain = "", run = "";
-  const flush = () => { plain += run.normalize("NFD").replace(/[\p{Mn}\u1734\u{1171e}]/gu, ""); run = ""; };
+  let plain = "",
+    run = "";
+  const flush = () => {
+    plain += run.normalize("NFD").replace(/[\p{Mn}\u1734\u{1171e}]/gu, "");
+    run = "";
+  };
   for (const c of text) {
-    if (LATER_MARKS.test(c)) { flush(); plain += c; } else run += c;
+    if (LATER_MARKS.test(c)) {
+      flush();
+      plain += c;
+    } else run += c;
   }
   flush();
   return plain;
@@ -163,7 +213,9 @@ const SPACE = WHITE_SPACE.source.replace("+", "");
 const STRETCHES = new RegExp(`${SPACE}*${NOT_SPACE}+|${SPACE}+`, "gu");
 /** GPT-2's words: English endings, runs of letters, digits or other signs with the space before, white space. */
 const GPT2_WORDS = new RegExp(
-  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{L}\\p{N}${SPACE.slice(1)}+|${SPACE}+(?!${NOT_SPACE})|${SPACE}+`, "gu");
+  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{L}\\p{N}${SPACE.slice(1)}+|${SPACE}+(?!${NOT_SPACE})|${SPACE}+`,
+  "gu",
+);
 /** The pattern of `UnigramTokenizer`, as its tokenizer.json spells it. */
 const STRETCH_IN_FILE = (() => {
   const spaces = "\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
@@ -186,7 +238,10 @@ function readSplitter(json) {
     if (json.pattern.Regex !== STRETCH_IN_FILE) throw new Error("words split by another pattern are not read here");
     return (text) => text.match(STRETCHES) ?? [];
   }
-  const own = [{ type: "WhitespaceSplit" }, { type: "Metaspace", replacement: " ", prepend_scheme: "always", split: false }];
+  const own = [
+    { type: "WhitespaceSplit" },
+    { type: "Metaspace", replacement: " ", prepend_scheme: "always", split: false },
+  ];
   if (json.type !== "Sequence" || JSON.stringify(json.pretokenizers) !== JSON.stringify(own))
     throw new Error(`words split by ${json.type} are not read here`);
   return (text) => atSpaces(text).map((word) => ` ${word}`);
@@ -234,15 +289,25 @@ class WholeWords {
     this.unknown = this.ids.get(json.unk_token);
     if (this.unknown === undefined) throw new Error("a tokenizer without a token for unknown words is not read here");
   }
-  cut(word) { return [{ text: word, id: this.ids.get(word) ?? this.unknown }]; }
+  cut(word) {
+    return [{ text: word, id: this.ids.get(word) ?? this.unknown }];
+  }
 }
 
 /** Byte-pair encoding: of all pairs of neighbours, the one that was learnt first is merged, again and again (Y:371-405). */
 class BytePairs {
   constructor(json) {
     requireFields(json, {
-      type: ["BPE"], vocab: [], merges: [], unk_token: [], end_of_word_suffix: [], byte_fallback: [], ignore_merges: [],
-      dropout: [null], continuing_subword_prefix: [null, ""], fuse_unk: [false],
+      type: ["BPE"],
+      vocab: [],
+      merges: [],
+      unk_token: [],
+      end_of_word_suffix: [],
+      byte_fallback: [],
+      ignore_merges: [],
+      dropout: [null],
+      continuing_subword_prefix: [null, ""],
+      fuse_unk: [false],
     });
     this.ids = new Map(Object.entries(json.vocab));
     this.unknown = json.unk_token === null ? undefined : this.ids.get(json.unk_token);
@@ -262,7 +327,8 @@ class BytePairs {
 }
 
 /** The tokens <0x00> to <0xFF> of a letter's bytes. */
-const byteTokens = (letter) => Array.from(utf8(letter), (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
+const byteTokens = (letter) =>
+  Array.from(utf8(letter), (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
 
 /** The number of each merge, by its left and then its right symbol. */
 function mergeRanks(merges) {
@@ -292,7 +358,13 @@ function mergeSymbols(symbols, ranks) {
 /** WordPiece: the longest piece that begins the word, then the longest that goes on, marked by ## (Schuster & Nakajima 2012). */
 class LongestPieces {
   constructor(json) {
-    requireFields(json, { type: ["WordPiece"], vocab: [], unk_token: [], continuing_subword_prefix: [], max_input_chars_per_word: [] });
+    requireFields(json, {
+      type: ["WordPiece"],
+      vocab: [],
+      unk_token: [],
+      continuing_subword_prefix: [],
+      max_input_chars_per_word: [],
+    });
     this.ids = new Map(Object.entries(json.vocab));
     this.unknown = this.ids.get(json.unk_token);
     this.unknownToken = json.unk_token;
@@ -300,7 +372,9 @@ class LongestPieces {
     this.longest = json.max_input_chars_per_word;
   }
   cut(word) {
-    const letters = Array.from(word), unknown = [{ text: this.unknownToken, id: this.unknown }], pieces = [];
+    const letters = Array.from(word),
+      unknown = [{ text: this.unknownToken, id: this.unknown }],
+      pieces = [];
     if (letters.length > this.longest) return unknown;
     for (let start = 0, end; start < letters.length; start = end) {
       let text;
@@ -322,14 +396,16 @@ class UnigramPieces {
     this.ids = new Map(json.vocab.map(([piece], id) => [piece, id]));
     this.scores = json.vocab.map(([, score]) => score);
     this.unknown = json.unk_id ?? undefined;
-    this.unknownScore = this.scores.reduce((least, score) => Math.min(least, score), 0) - 10;   // the library's penalty
+    this.unknownScore = this.scores.reduce((least, score) => Math.min(least, score), 0) - 10; // the library's penalty
     this.longest = json.vocab.reduce((most, [piece]) => Math.max(most, Array.from(piece).length), 0);
   }
   cut(word) {
-    const letters = Array.from(word), { steps } = bestPieces(letters, (text) => this.scores[this.ids.get(text)], this.longest, this.unknownScore);
+    const letters = Array.from(word),
+      { steps } = bestPieces(letters, (text) => this.scores[this.ids.get(text)], this.longest, this.unknownScore);
     const pieces = [];
     for (const { text, unknown } of steps) {
-      if (unknown && pieces.at(-1)?.unknown) pieces.at(-1).text += text;         // a run of unknown letters is one token
+      if (unknown && pieces.at(-1)?.unknown)
+        pieces.at(-1).text += text; // a run of unknown letters is one token
       else pieces.push({ text, unknown });
     }
     return pieces.map(({ text, unknown }) => ({ text, id: unknown ? this.unknown : this.ids.get(text) }));
@@ -339,7 +415,9 @@ class UnigramPieces {
 /** The best pieces of a word, {score, steps: [{text, unknown}]}: best(end) = max over its last piece of best(start) + ln p (Viterbi). */
 function bestPieces(letters, scoreOf, longest, unknownScore) {
   const best = [{ score: 0 }];
-  const offer = (end, step) => { if (!best[end] || step.score > best[end].score) best[end] = step; };
+  const offer = (end, step) => {
+    if (!best[end] || step.score > best[end].score) best[end] = step;
+  };
   for (let start = 0; start < letters.length; start++) {
     let text = "";
     for (let end = start + 1; end <= Math.min(start + longest, letters.length); end++) {
