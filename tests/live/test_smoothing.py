@@ -9,7 +9,7 @@ import pytest
 from hf_lecture_models import NGramForCausalLM, WordTokenizer, evaluate_language_model
 from hf_lecture_models.models.ngram.estimation_ngram import config_for, estimate, read_corpus
 from hf_lecture_models.models.ngram.smoothing import interpolated
-from tests.live.running import run_node
+from tests.live.running import opened, page_file, run_node, tab_to
 
 # Name, class in counts.js, and the values of its parameter; None: what the counts estimate.
 SMOOTHINGS = [
@@ -123,3 +123,34 @@ def test_perplexity_is_that_of_python(tmp_path):
             )
     found = run_node(tmp_path, ["counts.js"], _CODE, cases)
     np.testing.assert_allclose([one["perplexity"] for one in found], expected, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_page_works_by_keyboard_alone(browser, tmp_path):
+    with opened(browser, page_file(tmp_path, "smoothing")) as view:
+        after, worth = view.locator(".live-card").nth(0), view.locator(".live-card").nth(1)
+        assert "Sum of all 76 probabilities: 1.000000" in after.inner_text()
+        assert "chose among so many equally probable words" in worth.inner_text()
+        tab_to(view, "Smoothing")
+        view.keyboard.press("Home")  # relative frequencies
+        assert "The perplexity is infinite" in worth.inner_text()
+        view.keyboard.press("ArrowDown")
+        tab_to(view, "Order")
+        view.keyboard.press("ArrowLeft")
+        tab_to(view, "α, added to each count")
+        view.keyboard.press("Home")
+        assert "α = 0.0010" in worth.inner_text()
+        tab_to(view, "best for the held-out text")
+        before = worth.locator("p").first.inner_text()
+        view.keyboard.press("Enter")
+        assert worth.locator("p").first.inner_text() != before
+        tab_to(view, "After the words")
+        view.keyboard.press("Control+a")
+        view.keyboard.type("never")
+        assert "Nothing follows" in after.inner_text()
+        tab_to(view, "Text to count: your own, if you like")
+        view.keyboard.press("Control+a")
+        view.keyboard.press("Delete")  # no text at all
+        assert "Sum of all 2 probabilities: 1.000000" in after.inner_text()
+        view.keyboard.type("a a b.")
+        assert "Sum of all 5 probabilities: 1.000000" in after.inner_text()

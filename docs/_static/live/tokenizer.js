@@ -13,8 +13,7 @@ function readTokenizer(json) {
 /** Words: white space separates them, an unknown one is <unk>, and <s> comes first. */
 class WordTokenizer {
   constructor(json) {
-    if (json.pre_tokenizer?.type !== "WhitespaceSplit" || json.normalizer)
-      throw new Error("only the tokenizer `word` is read here");
+    if (json.pre_tokenizer?.type !== "WhitespaceSplit" || json.normalizer) throw new Error("only the tokenizer `word` is read here");
     this.ids = new Map(Object.entries(json.model.vocab));
     for (const token of json.added_tokens) this.ids.set(token.content, token.id);
     this.tokens = [];
