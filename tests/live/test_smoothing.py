@@ -154,3 +154,13 @@ def test_the_page_works_by_keyboard_alone(browser, tmp_path):
         assert "Sum of all 2 probabilities: 1.000000" in after.inner_text()
         view.keyboard.type("a a b.")
         assert "Sum of all 5 probabilities: 1.000000" in after.inner_text()
+
+
+@pytest.mark.slow
+def test_what_the_page_says(browser, tmp_path):
+    """The figures of docs/live/smoothing.md."""
+    with opened(browser, page_file(tmp_path, "smoothing")) as view:
+        view.locator("select").select_option("add")
+        seen = view.locator(".smoothing-group").first.inner_text().split("\n")
+        assert seen[0] == "seen after “said the”: 2 words"
+        assert "→ 7.5 %" in seen[-1]
