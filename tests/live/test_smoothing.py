@@ -78,10 +78,10 @@ def _reference(tokenizer, texts, order, smoothing, value, monkeypatch):
 
 
 def _cases():
-    """Yield the texts, order, smoothing, class and value of each case."""
-    for seed in range(21):
+    """Yield the texts, order, smoothing, class and value of each case: two orders of each corpus, all with all values."""
+    for seed in range(24):
         texts = _corpus(seed)
-        for order in ORDERS:
+        for order in (ORDERS[seed % 4], ORDERS[(seed + 1) % 4]):
             for smoothing, kind, values in SMOOTHINGS:
                 yield seed, texts, order, smoothing, kind, values[seed % len(values)]
 

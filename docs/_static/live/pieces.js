@@ -35,6 +35,7 @@ const PIECES_BERT = {
 
 /** Words of at most 40 letters with their counts; `split` is a function of a text. */
 const piecesWords = (text, split) => countStrings(split(text).filter((word) => word && Array.from(word).length <= 40));
+/** The words of a text: between white space, as BERT splits them, and with the white space before them. */
 const piecesAtSpaces = (text) => text.split(WHITE_SPACE).filter(Boolean);
 const piecesOfBert = (text) => readSplitter({ type: "BertPreTokenizer" })(readNormalizer(PIECES_BERT)(text));
 const piecesStretches = (text) => text.match(STRETCHES) ?? [];
@@ -87,6 +88,7 @@ function piecesMethods(learnt, merges) {
     },
   ];
 }
+/** The method of byte pairs after these merges. */
 function piecesOfBytePairs({ bytePairs }, merges) {
   const symbols = ["<unk>", ...bytePairs.letters, ...merges.map(({ left, right }) => left + right)];
   const model = new BytePairs({
@@ -109,6 +111,7 @@ function piecesOfBytePairs({ bytePairs }, merges) {
     cut: (text) => piecesCut(piecesAtSpaces(text), model),
   };
 }
+/** The method of WordPiece after so many merges. */
 function piecesOfWordPiece({ bert }, number) {
   const model = new LongestPieces({
     type: "WordPiece",
@@ -120,6 +123,7 @@ function piecesOfWordPiece({ bert }, number) {
   const about = "the longest piece first; ## goes on with a word. As BERT does it: small letters, no accents";
   return { title: "WordPiece", about, size: model.ids.size, cut: (text) => piecesCut(piecesOfBert(text), model) };
 }
+/** The method of a unigram model with so many pieces beside the letters. */
 function piecesOfUnigram({ stretches }, number) {
   const letters = new Set(Array.from([...stretches.keys()].join("")));
   const vocab = [["<unk>", -1000], ...learnUnigram(stretches, letters.size + number)];
@@ -128,6 +132,7 @@ function piecesOfUnigram({ stretches }, number) {
   return { title: "Unigram", about, size: model.ids.size, cut: (text) => piecesCut(piecesStretches(text), model) };
 }
 
+/** The page: `relearn` follows a change of the text, `mergeTo` shows so many merges, `showCuts` cuts the other text. */
 class PiecesPage {
   constructor(root) {
     const first = PIECES_EXAMPLES[0];
@@ -284,6 +289,7 @@ function piecesFrequentPairs(rows, next) {
       left === next?.left && right === next?.right,
     ]);
 }
+/** A row with a pair, a bar for its count, and the count. */
 function piecesPairRow(name, count, most, isNext) {
   return element(
     "div",
@@ -300,6 +306,7 @@ function piecesPairRow(name, count, most, isNext) {
 
 /** The 30 most frequent words as they are cut now. */
 const piecesGroups = (rows) => [...rows].sort((a, b) => b.count - a.count).slice(0, 30);
+/** A word with its symbols, among which the one just made is marked, and its count. */
 function piecesWordShown(symbols, count, made) {
   const shown = symbols.map((symbol) =>
     element("span", { className: symbol === made ? "pieces-piece pieces-new" : "pieces-piece", textContent: symbol }),

@@ -23,6 +23,9 @@ Let me in, said the miller, and I will give you the fish.
 The old cat did not open the door.
 The cat ran into the mill and looked at the bread.
 The fox gave the youngest daughter a silver ring.`;
+const SMOOTHING_SIGNS =
+  "c(hw): how often w follows the words h; c(h): how often h is followed by a word; h′: h without its first word; " +
+  "γ(h): what the words after h leave; T(h): how many different words follow h; |V|: how many words can follow.";
 const SMOOTHING_MOST_WORDS = 2000;
 const SMOOTHING_ORDERS = [1, 2, 3, 4];
 
@@ -34,7 +37,7 @@ const SMOOTHING_PARAMETERS = {
     symbol: "D",
     label: "D, taken from each count",
     min: 0.02,
-    max: 1,
+    max: 0.98,
     step: 0.02,
     start: null,
     at: (x) => x,
@@ -105,9 +108,11 @@ function smoothingShape(tag, attributes, ...children) {
 }
 
 /** Words in quotes, as after "seen after". */
-const smoothingQuoted = (context) => `“${context.map((word) => (word === "<s>" ? "(start)" : word)).join(" ")}”`;
-const smoothingWord = (word) => ({ "</s>": "(end)", "<unk>": "(unknown word)" })[word] ?? word;
+const smoothingQuoted = (context) => `“${context.map(smoothingWord).join(" ")}”`;
+/** A word as the page shows it. */
+const smoothingWord = (word) => ({ "<s>": "(start)", "</s>": "(end)", "<unk>": "(unknown word)" })[word] ?? word;
 
+/** The page: `recount` follows a change of the texts or the order, `redraw` one of the smoothing or the context. */
 class SmoothingPage {
   constructor(root) {
     this.kind = "absolute";
@@ -162,6 +167,7 @@ class SmoothingPage {
       {},
       element("div", { className: "live-fields" }, kind.box, order.box, ...boxes, this.estimate, this.toBest),
       this.formula,
+      element("p", { className: "live-soft", textContent: SMOOTHING_SIGNS }),
     );
   }
   parameterSlider(name, { label, min, max, step, start, at }) {
@@ -376,7 +382,7 @@ class SmoothingPage {
     this.showTable();
   }
   parameterPoints({ min, max, step, at }) {
-    const steps = Math.round((max - min) / step / 2),
+    const steps = Math.round((max - min) / (2 * step)),
       { make } = SMOOTHING_KINDS[this.kind];
     return Array.from({ length: steps + 1 }, (_, number) => min + 2 * step * number).map((x) => ({
       x,
@@ -407,9 +413,7 @@ class SmoothingPage {
           { className: kind === this.kind ? "smoothing-current" : "" },
           element("th", { scope: "row", textContent: (kind === this.kind ? "▸ " : "") + name }),
           element("td", {
-            textContent:
-              (perplexity < Infinity ? perplexity.toPrecision(3) : "infinite") +
-              (perplexity === least && least < Infinity ? " (least)" : ""),
+            textContent: smoothingPerplexity(perplexity) + (perplexity === least && least < Infinity ? " (least)" : ""),
           }),
         ),
       ),
@@ -417,6 +421,7 @@ class SmoothingPage {
   }
 }
 
+/** A text with a capital letter in front. */
 const smoothingCapital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** The words to show: seen ones, then the most probable of the others, and the rest together. */
@@ -426,6 +431,13 @@ function smoothingShown(words, seen) {
   return [...first, ...others].map((one) => ({ ...one, name: smoothingWord(one.word) }));
 }
 
+/** A perplexity with three digits, "infinite", or "–" where there is no text. */
+function smoothingPerplexity(value) {
+  if (Number.isNaN(value)) return "–";
+  return value < Infinity ? value.toPrecision(3) : "infinite";
+}
+
+/** Says which bar is which. */
 function smoothingLegend() {
   const key = (kind, text) =>
     element("span", {}, element("span", { className: `smoothing-key smoothing-${kind}` }), ` ${text}`);
