@@ -78,7 +78,7 @@ def _reference(tokenizer, texts, order, smoothing, value, monkeypatch):
 
 
 def _cases():
-    """Yield the texts, order, smoothing, class and value of each case: two orders of each corpus, all with all values."""
+    """Yield the texts, order, smoothing, class and value of each case; all orders come with all values."""
     for seed in range(24):
         texts = _corpus(seed)
         for order in (ORDERS[seed % 4], ORDERS[(seed + 1) % 4]):
