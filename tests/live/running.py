@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hf_lecture_models.lab.live.pages import read_script
+from hf_lecture_models.lab.live.pages import PAGES, read_script, standalone_page
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 # Elements that stick out of the screen, but for those that scroll in an element of their own.
@@ -57,3 +57,19 @@ def opened(browser: Any, file: Path, width: int = 1280, scheme: str = "light") -
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     finally:
         view.close()
+
+
+def tab_to(view: Any, name: str) -> None:
+    """Press Tab, at most 60 times, until the control of this label or text has the focus."""
+    for _ in range(60):
+        view.keyboard.press("Tab")
+        if name == view.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()"):
+            return
+    raise AssertionError(f"Tab does not reach {name!r}")
+
+
+def page_file(folder: Path, name: str) -> Path:
+    """Write a live page without models as one file, and return its path."""
+    file = folder / f"{name}.html"
+    file.write_text(standalone_page(PAGES[name]), encoding="utf-8")
+    return file

@@ -45,7 +45,7 @@ function read({ config, tensors, tokenizer }, texts) {
     let state = model.start();
     const logProbs = [];
     const maps = [];
-    const ids = readTokenizer(LIVE.tokenizers[tokenizer]).encode(text);
+    const ids = new WordTokenizer(LIVE.tokenizers[tokenizer]).encode(text);
     ids.forEach((id, t) => {
       state = model.next(state, id);
       if (number < 3 || t === ids.length - 1) logProbs.push(finite(model.logProbs(state)));
@@ -304,7 +304,7 @@ def test_any_word_reaches_the_page(tmp_path, live_models):
     tokenizer = WordTokenizer.from_words(["__proto__", "</script>", '"', "\\\\n", "'", "\u2028"])
     script = weights_script([LiveModel("</script>", '"', live_models[0].model, tokenizer)])
     assert "</" not in script
-    code = "const main = () => [LIVE.models[0].title, LIVE.models[0].seen, readTokenizer(LIVE.tokenizers[0]).tokens];"
+    code = "const main = () => [LIVE.models[0].title, LIVE.models[0].seen, new WordTokenizer(LIVE.tokenizers[0]).tokens];"
     words = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     assert run_node(tmp_path, SCRIPTS, script + code) == ["</script>", '"', words]
 
@@ -343,7 +343,7 @@ def test_a_thousand_strings_are_split_as_in_python(tmp_path):
     ended = WordTokenizer.train(texts, add_eos_token=True, progress=False)
     closed = WordTokenizer.train(texts, unk_token=None, progress=False)
     code = """const main = ([tokenizers, strings]) => tokenizers.map((text) => {
-      const tokenizer = readTokenizer(JSON.parse(text));
+      const tokenizer = new WordTokenizer(JSON.parse(text));
       return strings.map((one) => {
         try { return tokenizer.encode(one); } catch (error) { return null; }
       });
@@ -364,7 +364,7 @@ READING = """
 const KINDS = { lecture_ngram: NGram, lecture_recurrent: LSTM, lecture_self_attention: SelfAttention };
 const readers = () => LIVE.models.map(({ config, tensors, tokenizer }) => {
   const model = new KINDS[config.model_type](readSafetensors(fromBase64(tensors)), config);
-  return new TextReader(model, readTokenizer(LIVE.tokenizers[tokenizer]));
+  return new TextReader(model, new WordTokenizer(LIVE.tokenizers[tokenizer]));
 });
 """
 
@@ -419,7 +419,7 @@ TYPED = {
 
 def test_what_is_typed_becomes_words_of_the_training_text(tmp_path):
     tokenizer = WordTokenizer.train(["the cat , a king 's ( old ) house ."], progress=False)
-    code = "const main = ([json, texts]) => texts.map((one) => typedWords(one, readTokenizer(JSON.parse(json)), 5));"
+    code = "const main = ([json, texts]) => texts.map((one) => typedWords(one, new WordTokenizer(JSON.parse(json)), 5));"
     answers = run_node(tmp_path, SCRIPTS, code, [tokenizer.backend_tokenizer.to_str(), list(TYPED)])
     for (text, (words, prefix)), answer in zip(TYPED.items(), answers, strict=True):
         assert (answer["words"], answer["prefix"]) == (words, prefix), text

@@ -84,7 +84,7 @@ class NextWordCard {
     const model = kind.make(readSafetensors(fromBase64(tensors)), config);
     this.title = title;
     this.page = page;
-    this.tokenizer = readTokenizer(LIVE.tokenizers[tokenizer]);
+    this.tokenizer = new WordTokenizer(LIVE.tokenizers[tokenizer]);
     this.reader = new TextReader(model, this.tokenizer);
     this.inside = kind.inside(this.reader, config);
     const about = nextWordAbout(kind.memory(config), seen, config);

@@ -81,8 +81,8 @@ PAGES = {
             "pieces",
             "Words to pieces",
             "Byte pairs, a unigram model, WordPiece and bytes split your own text.",
-            ("tokenizer.js", "merging.js"),
-            ("merging.js",),
+            ("tokenizer.js", "merging.js", "unigram.js"),
+            ("merging.js", "unigram.js", "tokenizer.js"),
         ),
     )
 }
