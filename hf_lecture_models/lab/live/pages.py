@@ -71,8 +71,8 @@ PAGES = {
             "gradients",
             "Vanishing gradients, trained before your eyes",
             "An Elman network and an LSTM learn to remember one word, in this page.",
-            ("training.js",),
-            ("training.js",),
+            ("line_chart.js", "optimiser.js", "training.js", "train_elman.js", "train_lstm.js"),
+            ("train_elman.js", "train_lstm.js", "optimiser.js"),
         ),
         LivePage(
             "pieces",
