@@ -56,9 +56,11 @@ def weights_script(models: Sequence[LiveModel], half: bool = False, **extra: Any
             }
         )
     live = {"models": entries, "tokenizers": tokenizers, **extra}
-    # Within a page a text must not end the script.
-    content = json.dumps(live, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f"const LIVE = {content};\n"
+    content = json.dumps(live, ensure_ascii=False, separators=(",", ":"))
+    # Parsed, because in an object of a program the word "__proto__" would be no entry. Within a page a text must not
+    # end the script.
+    text = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
+    return f"const LIVE = JSON.parse({text});\n"
 
 
 def _safetensors(model: Any, half: bool) -> bytes:
