@@ -51,3 +51,18 @@ def opened(browser: Any, file: Path, width: int = 1280, scheme: str = "light") -
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     finally:
         view.close()
+
+
+def tab_stops(view: Any) -> list[str]:
+    """Return the names of what the key Tab reaches, in its order: label, or text, or kind of element."""
+    view.evaluate("document.activeElement?.blur()")
+    names = []
+    while True:
+        view.keyboard.press("Tab")
+        name = view.evaluate(
+            "(one => one === document.body ? null : one.labels?.[0]?.textContent || one.textContent || one.tagName)"
+            "(document.activeElement)"
+        )
+        if name is None or len(names) > 300:
+            return names
+        names.append(name.strip())

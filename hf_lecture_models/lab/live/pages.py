@@ -63,7 +63,7 @@ PAGES = {
             "attention",
             "Attention by hand",
             "Every number between the words and the next word: q·k, the softmax, the sum of the values.",
-            ("safetensors.js", "tokenizer.js", "self_attention.js"),
+            ("safetensors.js", "tokenizer.js", "self_attention.js", "attention_numbers.js"),
             ("self_attention.js",),
             has_models=True,
         ),
