@@ -8,18 +8,19 @@ const ATTENTION_TEXTS = ["the old cat saw the mouse and the "];
 class AttentionPage {
   constructor(root, { title, seen, config, tensors, tokenizer }) {
     this.root = root;
-    this.about = [`${title}: ${seen}.`, LIVE.about].filter(Boolean).join(" ");
+    this.about = [`${title}: ${seen}.`, LIVE.about, `The page reads the first ${MOST_WORDS} words.`].filter(Boolean).join(" ");
     this.model = new SelfAttention(readSafetensors(fromBase64(tensors)), config);
     this.tokenizer = readTokenizer(LIVE.tokenizers[tokenizer]);
     this.kind = config.position_encoding;
     this.layer = this.head = 0;
     this.off = this.model.layers.map(() => Array(this.model.heads).fill(false));
     this.cell = { column: "a", s: 0 };
+    this.reading = { full: new KeptReading(this.model, []), now: new KeptReading(this.model, this.off), without: readingsWithoutEach(this.model) };
   }
 
   show() {
     const texts = LIVE.examples ?? (LIVE.example ? [LIVE.example] : ATTENTION_TEXTS);
-    this.box = labelled("Your text", element("textarea", { rows: 2, spellcheck: false, value: texts[0] }));
+    this.box = labelled("Your text", element("textarea", { rows: 1, spellcheck: false, value: texts[0] }));
     this.box.input.addEventListener("input", () => this.read());
     this.chips = element("div", { className: "live-buttons", role: "group", "aria-label": "The word that looks back" });
     this.summary = element("p", { role: "status" });
@@ -41,11 +42,11 @@ class AttentionPage {
   /** Takes the layer and head without which the likeliest next word changes most. */
   lookWhereItMatters() {
     const ids = this.wordsOf(this.box.input.value);
-    const logProbs = this.model.logProbs(readWith(this.model, ids).at(-1).state);
-    const top = logProbs.indexOf(Math.max(...logProbs));
+    const logProbs = this.model.logProbs(this.reading.full.read(ids).at(-1));
+    const top = likeliestOf(logProbs);
     let most = -1;
-    withoutEachHead(this.model, ids).forEach((heads, layer) => heads.forEach((without, head) => {
-      const change = Math.abs(without[top] - logProbs[top]);
+    this.reading.without.forEach((heads, layer) => heads.forEach((reading, head) => {
+      const change = Math.abs(this.model.logProbs(reading.read(ids).at(-1))[top] - logProbs[top]);
       if (change > most) [most, this.layer, this.head] = [change, layer, head];
     }));
   }
@@ -67,7 +68,7 @@ class AttentionPage {
     this.losses = this.off.map(() => []);
     const boxOf = (layer, head) => {
       const input = element("input", { type: "checkbox", checked: true, id: newId("head") });
-      input.addEventListener("change", () => { this.off[layer][head] = !input.checked; this.read(); });
+      input.addEventListener("change", () => { this.switchHead(layer, head, !input.checked); });
       this.losses[layer][head] = element("small");
       return element("div", {}, input, element("label", { for: input.id }, ` head ${head + 1} `, this.losses[layer][head]));
     };
@@ -75,6 +76,12 @@ class AttentionPage {
       element("h2", { textContent: "Switch a head off" }),
       element("p", { className: "live-soft" }, "Its o is then 0. Beside each head: the probability of the likeliest next word without this head alone."),
       ...this.off.map((heads, layer) => element("fieldset", { className: "live-heads" }, element("legend", { textContent: `Layer ${layer + 1}` }), ...heads.map((_, head) => boxOf(layer, head)))));
+  }
+
+  switchHead(layer, head, off) {
+    this.off[layer][head] = off;
+    this.reading.now = new KeptReading(this.model, this.off);
+    this.read();
   }
 
   take(text) {
@@ -89,15 +96,15 @@ class AttentionPage {
     if (!same) this.chosen = ids.length - 1;
     this.ids = ids;
     this.words = ids.map((id) => this.tokenizer.tokens[id]);
-    this.full = readWith(this.model, ids);
-    this.states = readWith(this.model, ids, this.off);
+    this.full = this.reading.full.read(ids);
+    this.states = this.reading.now.read(ids);
     if (!same) this.chips.replaceChildren(...this.words.map((word, t) => button(word, () => { this.chosen = t; this.drawWord(); })));
     this.drawWord();
   }
 
   /** Draws what depends on the chosen word, layer and head. */
   drawWord() {
-    const numbers = attentionNumbers(this.model, this.states[this.chosen].state, this.layer, this.head);
+    const numbers = attentionNumbers(this.model, this.states[this.chosen], this.layer, this.head);
     this.shown = numbers;
     [...this.chips.children].forEach((chip, s) => {
       const a = numbers.rows[s]?.a ?? 0;
@@ -124,15 +131,14 @@ class AttentionPage {
     const rows = numbers.rows.map((row, s) => element("tr", {}, element("th", { scope: "row", textContent: this.words[s] }),
       ...columns.map(([name, { show }]) => element("td", {}, cell(name, s, show(row, numbers))))));
     const sum = numbers.rows.reduce((total, row) => total + row.a, 0);
-    const foot = element("tr", {}, element("th", { scope: "row", textContent: "sum" }), element("td", { colSpan: 4 }),
-      element("td", {}, cell("sum", -1, decimal(sum, 3))), element("td", {}, cell("o", -1, `o = ${vectorText(numbers.o, 3)}`)));
     const head = element("tr", {}, element("th", { scope: "col", textContent: "word" }), ...columns.map(([, { head: of }]) => element("th", { scope: "col", textContent: of(numbers) })));
-    const table = element("table", { className: "live-numbers" }, element("thead", {}, head), element("tbody", {}, ...rows), element("tfoot", {}, foot));
+    const table = element("table", { className: "live-numbers" }, element("thead", {}, head), element("tbody", {}, ...rows.reverse()));
     table.addEventListener("keydown", (event) => this.moveInTable(event));
     this.numbers.replaceChildren(
       element("h2", { textContent: `“${this.words[this.chosen]}” in layer ${this.layer + 1}, head ${this.head + 1}` }),
-      element("p", {}, cell("q", -1, `q = ${vectorText(numbers.q, 4)}`), off),
-      element("p", { className: "live-soft", textContent: "Choose a number, by mouse or arrow keys, to see where it comes from." }), table);
+      element("p", {}, cell("q", -1, `q = ${vectorText(numbers.q, 3)}`), cell("sum", -1, `Σ a = ${decimal(sum, 3)}`),
+        cell("o", -1, `o = Σ a v = ${vectorText(numbers.o, 3)}`), off),
+      element("p", { className: "live-soft", textContent: "Choose a number to see where it comes from; arrow keys move in the table." }), table);
     this.explain(this.cell.column, this.cell.s);
   }
 
@@ -142,7 +148,7 @@ class AttentionPage {
     for (const one of this.numbers.querySelectorAll(".live-cell")) {
       const chosen = one.dataset.column === column && Number(one.dataset.s) === s;
       one.setAttribute("aria-pressed", chosen);
-      one.tabIndex = chosen || one.dataset.column === "q" ? 0 : -1;
+      one.tabIndex = chosen || one.dataset.s === "-1" || (s < 0 && one.dataset.column === "a" && Number(one.dataset.s) === this.chosen) ? 0 : -1;      // one of the table
     }
     const place = { kind: this.kind, layer: this.layer + 1, head: this.head + 1, heads: this.model.heads, slope: this.model.slopes[this.head] };
     const [says, ...lines] = explainAttention(column, s, this.shown, this.words.slice(0, this.chosen + 1), place);
@@ -151,43 +157,43 @@ class AttentionPage {
 
   moveInTable(event) {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    const from = event.target.closest("td");
-    if (!step || !from) return;
+    if (!step) return;
     event.preventDefault();
-    const rows = [...event.currentTarget.querySelectorAll("tbody tr, tfoot tr")].map((row) => [...row.querySelectorAll("button")]);
+    const rows = [...event.currentTarget.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("button")]);
     const row = rows.findIndex((buttons) => buttons.includes(event.target));
-    const target = rows[row + step[0]] ?? rows[row];
-    const last = target === rows.at(-1), was = row === rows.length - 1;
-    const column = rows[row].indexOf(event.target) + (was ? rows[0].length - 2 : 0) + step[1];
-    const to = target[Math.max(0, Math.min(target.length - 1, column - (last ? rows[0].length - 2 : 0)))];
-    to.focus();
-    to.click();
+    const to = rows[row + step[0]]?.[rows[row].indexOf(event.target) + step[1]];
+    to?.focus();
+    to?.click();
   }
 
   /** Draws the next word's distributions, and the loss without each head: a sentence on them. */
   drawNext() {
-    const before = this.model.logProbs(this.full[this.chosen].state).map(Math.exp);
-    const now = this.model.logProbs(this.states[this.chosen].state).map(Math.exp);
+    const before = this.model.logProbs(this.full[this.chosen]).map(Math.exp);
+    const now = this.model.logProbs(this.states[this.chosen]).map(Math.exp);
     const largest = (word) => Math.max(before[word], now[word]);
-    const best = [...before.keys()].sort((x, y) => largest(y) - largest(x)).slice(0, NEXT_WORDS).sort((x, y) => before[y] - before[x]);
-    const top = best[0], topWord = this.tokenizer.tokens[top];
-    withoutEachHead(this.model, this.ids.slice(0, this.chosen + 1)).forEach((heads, layer) => heads.forEach((logProbs, head) => {
+    const best = [...before.keys()].sort((x, y) => largest(y) - largest(x)).slice(0, NEXT_WORDS);
+    const top = likeliestOf(before), topWord = this.tokenizer.tokens[top];
+    this.reading.without.forEach((heads, layer) => heads.forEach((reading, head) => {
+      const logProbs = this.model.logProbs(reading.read(this.ids)[this.chosen]);
       this.losses[layer][head].textContent = `${topWord} ${percent(Math.exp(logProbs[top]))}`;
     }));
     const places = this.off.flatMap((heads, layer) => heads.flatMap((one, head) => (one ? [`${layer + 1}.${head + 1}`] : [])));
     const columns = ["next word", "all heads", places.length ? `without ${places.join(", ")}` : "heads that are on", "change"];
     const rows = best.map((word) => element("tr", {}, element("th", { scope: "row", textContent: this.tokenizer.tokens[word] }),
-      ...[before, now].map((p) => element("td", {}, ...smallBar(p[word]))), element("td", { textContent: changeText(now[word] - before[word]) })));
+      ...[before, now].map((p) => element("td", {}, ...smallBar(p[word], largest(best[0])))), element("td", { textContent: changeText(now[word] - before[word]) })));
     this.next.replaceChildren(element("p", { textContent: `After “${this.words.slice(0, this.chosen + 1).slice(-4).join(" ")}”:` }),
       element("table", { className: "live-next" }, element("thead", {}, element("tr", {}, ...columns.map((text) => element("th", { scope: "col", textContent: text })))), element("tbody", {}, ...rows)));
     return `Likeliest next word: “${topWord}”, ${percent(before[top])}${places.length ? `; without head ${places.join(", ")} (layer.head) ${percent(now[top])}` : ""}.`;
   }
 }
 
-/** A bar with its probability in percent. */
-function smallBar(p) {
-  return [element("span", { className: "live-bar-fill", style: { width: `${100 * p}%` } }), percent(p)];
+/** A bar, as long as `largest` where it is full, with its probability in percent. */
+function smallBar(p, largest) {
+  return [element("span", { className: "live-bar-fill", style: { width: `${(100 * p) / largest}%` } }), percent(p)];
 }
+
+/** The place of the largest number. */
+const likeliestOf = (numbers) => numbers.indexOf(Math.max(...numbers));
 
 /** A change of a probability in points: "+3.1", "−0.4", "0". */
 function changeText(change) {

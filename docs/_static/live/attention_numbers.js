@@ -18,19 +18,29 @@ function attentionNumbers(model, state, layer, head) {
   return { size, q, rows, o };
 }
 
-/** The distribution after each word of a text with some heads left out: [{state, logProbs}]; see SelfAttention.next. */
-function readWith(model, ids, off) {
-  let state = model.start();
-  return ids.map((id) => ({ state: (state = model.next(state, id, off)) }));
+/** Reads texts with some heads left out (see SelfAttention.next), and keeps what it has read: a text that goes on is not read anew. */
+class KeptReading {
+  constructor(model, off) {
+    Object.assign(this, { model, off, ids: [], states: [] });
+  }
+  /** The state after each word. */
+  read(ids) {
+    let same = 0;
+    while (same < ids.length && ids[same] === this.ids[same]) same++;
+    this.states.length = same;
+    for (const id of ids.slice(same)) this.states.push(this.model.next(this.states.at(-1) ?? this.model.start(), id, this.off));
+    this.ids = ids;
+    return this.states;
+  }
 }
 
-/** For each head of each layer, ln P of the next words where this head alone is left out: [layer][head] -> Float64Array. */
-function withoutEachHead(model, ids) {
+/** A reading for each head of each layer, which leaves out this head alone: [layer][head]. */
+function readingsWithoutEach(model) {
   return model.layers.map((_, layer) => Array.from({ length: model.heads }, (_, head) => {
     const off = [];
     off[layer] = [];
     off[layer][head] = true;
-    return model.logProbs(readWith(model, ids, off).at(-1).state);
+    return new KeptReading(model, off);
   }));
 }
 
@@ -43,12 +53,12 @@ const factor = (x) => (x < 0 ? `(${decimal(x, 3)})` : decimal(x, 3));
 
 /** The columns of the table of a head. */
 const ATTENTION_COLUMNS = {
-  k: { head: () => "k", show: (row) => vectorText(row.k, 3) },
+  k: { head: () => "k", show: (row) => vectorText(row.k, 2) },
   dot: { head: ({ size }) => `q·k / √${size}`, show: (row, { size }) => decimal(row.dot / Math.sqrt(size)) },
   bias: { head: () => "distance", show: (row) => decimal(row.bias) },
   score: { head: () => "score", show: (row) => decimal(row.score) },
   a: { head: () => "a", show: (row) => decimal(row.a, 3) },
-  av: { head: () => "a v", show: (row) => vectorText(row.av, 3) },
+  av: { head: () => "a v", show: (row) => vectorText(row.av, 2) },
 };
 
 /** Where the number of a cell comes from, in lines; `words` are the words of the rows, `place` names layer, head and heads (from 1). */
