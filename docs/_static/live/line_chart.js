@@ -13,7 +13,7 @@ const CHART = { width: 480, height: 190, left: 62, right: 20, top: 10, bottom: 4
 
 /**
  * A chart with its title and a legend: {box, draw}. `kinds` are {name: {label, colour, dash}}, a line each;
- * `draw({x, y, lines, summary})` draws anew, where x and y are {from, to, ticks: [[value, text]]}, lines {name: [[x, y]]},
+ * `draw({x, y, lines, summary})` draws anew: x and y are {from, to, ticks: [[value, text]]}, lines {name: [[x, y]]},
  * and `summary` says in words what is seen.
  */
 function lineChart({ title, xLabel, kinds }) {
@@ -24,12 +24,26 @@ function lineChart({ title, xLabel, kinds }) {
     sample.append(svgElement("path", { d: "M1 5H33", ...lineStyle(colour, dash) }));
     return element("span", {}, sample, label);
   });
-  const box = element("figure", { className: "live-figure" },
-    element("figcaption", {}, element("strong", { textContent: title }), element("span", { className: "live-legend" }, ...legend)), plot);
+  const box = element(
+    "figure",
+    { className: "live-figure" },
+    element(
+      "figcaption",
+      {},
+      element("strong", { textContent: title }),
+      element("span", { className: "live-legend" }, ...legend),
+    ),
+    plot,
+  );
   return { box, draw: (what) => drawLines(plot, title, xLabel, kinds, what) };
 }
 
-const lineStyle = (colour, dash) => ({ fill: "none", stroke: `var(${colour})`, "stroke-width": 2.5, "stroke-dasharray": dash ?? "none" });
+const lineStyle = (colour, dash) => ({
+  fill: "none",
+  stroke: `var(${colour})`,
+  "stroke-width": 2.5,
+  "stroke-dasharray": dash ?? "none",
+});
 
 function drawLines(plot, title, xLabel, kinds, { x, y, lines, summary }) {
   const { width, height, left, right, top, bottom } = CHART;
@@ -40,11 +54,15 @@ function drawLines(plot, title, xLabel, kinds, { x, y, lines, summary }) {
     parts.push(svgElement("path", { d: `M${left} ${up(value)}H${width - right}`, class: "live-chart-grid" }));
     parts.push(svgElement("text", { x: left - 6, y: up(value) + 4.5, "text-anchor": "end" }, text));
   }
-  for (const [value, text] of x.ticks) parts.push(svgElement("text", { x: across(value), y: height - bottom + 17, "text-anchor": "middle" }, text));
+  for (const [value, text] of x.ticks)
+    parts.push(svgElement("text", { x: across(value), y: height - bottom + 17, "text-anchor": "middle" }, text));
   parts.push(svgElement("text", { x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle" }, xLabel));
   for (const [name, points] of Object.entries(lines)) {
-    const inside = points.map(([a, b]) => `${across(a).toFixed(1)} ${Math.min(height - bottom, Math.max(top, up(b))).toFixed(1)}`);
-    if (inside.length) parts.push(svgElement("path", { d: `M${inside.join("L")}`, ...lineStyle(kinds[name].colour, kinds[name].dash) }));
+    const inside = points.map(
+      ([a, b]) => `${across(a).toFixed(1)} ${Math.min(height - bottom, Math.max(top, up(b))).toFixed(1)}`,
+    );
+    if (inside.length)
+      parts.push(svgElement("path", { d: `M${inside.join("L")}`, ...lineStyle(kinds[name].colour, kinds[name].dash) }));
   }
   plot.replaceChildren(...parts);
   plot.setAttribute("aria-label", `${title}. ${summary}`);

@@ -1,7 +1,7 @@
 "use strict";
 /**
  * Adam with clipped gradients:
- *   g ← min(1, v / |g|) g                                    all gradients as one vector; |g| its length (R:463, corrected: see docs/errata.md)
+ *   g ← min(1, v / |g|) g                            all gradients as one vector, |g| its length (R:463, corrected)
  *   m ← β₁ m + (1 - β₁) g,   s ← β₂ s + (1 - β₂) g²           running means of the gradient and of its square
  *   θ ← θ - η (m / (1 - β₁ᵏ)) / (√(s / (1 - β₂ᵏ)) + ε)        in step k = 1, 2, ... (Kingma & Ba 2015, algorithm 1)
  */
@@ -16,13 +16,16 @@ class Adam {
   update(gradients) {
     this.step++;
     const { beta1, beta2, epsilon } = this;
-    const correction1 = 1 - beta1 ** this.step, correction2 = 1 - beta2 ** this.step;
+    const correction1 = 1 - beta1 ** this.step;
+    const correction2 = 1 - beta2 ** this.step;
     for (const [name, theta] of Object.entries(this.weights)) {
-      const g = gradients[name], m = this.means[name], s = this.squares[name];
+      const g = gradients[name];
+      const m = this.means[name];
+      const s = this.squares[name];
       for (let i = 0; i < theta.length; i++) {
         m[i] = beta1 * m[i] + (1 - beta1) * g[i];
         s[i] = beta2 * s[i] + (1 - beta2) * g[i] * g[i];
-        theta[i] -= this.rate * (m[i] / correction1) / (Math.sqrt(s[i] / correction2) + epsilon);
+        theta[i] -= (this.rate * (m[i] / correction1)) / (Math.sqrt(s[i] / correction2) + epsilon);
       }
     }
   }
@@ -32,7 +35,8 @@ class Adam {
 function clipGradients(gradients, largest) {
   let squares = 0;
   for (const g of Object.values(gradients)) for (const value of g) squares += value * value;
-  const norm = Math.sqrt(squares), factor = largest / norm;
+  const norm = Math.sqrt(squares);
+  const factor = largest / norm;
   if (factor < 1) for (const g of Object.values(gradients)) for (let i = 0; i < g.length; i++) g[i] *= factor;
   return norm;
 }

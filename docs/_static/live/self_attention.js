@@ -45,9 +45,9 @@ class SelfAttention {
   start() { return { position: 0, cache: this.layers.map(() => ({ keys: [], values: [] })), hidden: [], maps: null }; }
 
   /**
-   * The state after a further word: {position, cache, hidden, maps, inside}. `hidden` has the vectors before the first
-   * block and after each; maps[layer][head][s] is the weight a of the word s; inside[layer] has {q, keys, values, scores},
-   * all heads side by side in the vectors, and scores[head][s]. A head is left out (o = 0) where off[layer][head] is true.
+   * The state after a further word: {position, cache, hidden, maps, inside}. `hidden` has the vectors before the
+   * first block and after each; maps[layer][head][s] is the weight a of the word s; inside[layer] has {q, keys, values,
+   * scores}, all heads side by side in the vectors, and scores[head][s]. A head is left out where off[layer][head]: o = 0.
    */
   next(state, word, off = []) {
     const hidden = [this.input(word, state.position)];

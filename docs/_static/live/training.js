@@ -5,7 +5,17 @@
 const ANIMALS = ["cat", "dog", "cow", "hen"];
 const RECALL_WORDS = [...ANIMALS, "and", "so", "then", "now"];
 /** What a training starts from, where the reader changes nothing. */
-const RECALL_DEFAULTS = { length: 20, scale: 1, forgetBias: 4, clip: 1, seed: 1, size: 16, batch: 8, rate: 0.02, steps: 200 };
+const RECALL_DEFAULTS = {
+  length: 20,
+  scale: 1,
+  forgetBias: 4,
+  clip: 1,
+  seed: 1,
+  size: 16,
+  batch: 8,
+  rate: 0.02,
+  steps: 200,
+};
 
 /** `count` numbers, each equally likely between -limit and limit. */
 const uniformNumbers = (count, limit, random) => Float64Array.from({ length: count }, () => (2 * random() - 1) * limit);
@@ -29,13 +39,15 @@ function recallLoss(model, { text, answer }) {
   return { loss: -logProbs[answer], logProbs, states };
 }
 
-/** Adds the gradients of share x loss to `gradients`: {loss, logProbs, back}, where back.h[t] is ∂L/∂h_t times the share. */
+/** The loss and the way back: {loss, logProbs, back}, with ∂L/∂h_t in back.h[t], times `share`; adds to `gradients`. */
 function recallGradients(model, example, gradients, share = 1) {
   const { loss, logProbs, states } = recallLoss(model, example);
-  const output = logProbs.map((value, word) => share * (Math.exp(value) - (word === example.answer)));     // ∂o
+  const output = logProbs.map((value, word) => share * (Math.exp(value) - (word === example.answer))); // ∂o
   const atEnd = new Float64Array(model.size);
   backThroughMatrix(model.weights.O, output, states.h.at(-1), gradients.O, atEnd);
-  output.forEach((value, word) => { gradients.e[word] += value; });
+  output.forEach((value, word) => {
+    gradients.e[word] += value;
+  });
   return { loss, logProbs, back: model.goBack(example.text, states, atEnd, gradients) };
 }
 
@@ -66,11 +78,12 @@ class RecallTraining {
     this.clipped = 0;
     this.largest = 0;
   }
-  /** One step on a batch: {loss, right, norm}, where `right` is the share of right answers before the step, `norm` |g| before clipping. */
+  /** One step on a batch: {loss, right, norm}; `right` is the share of right answers, `norm` is |g| before clipping. */
   step() {
     const { length, batch, clip } = this.settings;
     const gradients = zerosLike(this.model.weights);
-    let loss = 0, right = 0;
+    let loss = 0;
+    let right = 0;
     for (let k = 0; k < batch; k++) {
       const example = drawRecall(length, this.random);
       const result = recallGradients(this.model, example, gradients, 1 / batch);
