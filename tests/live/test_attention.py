@@ -26,15 +26,16 @@ function main({ text, off }) {
   const state = new KeptReading(model, []).read(ids).at(-1);
   const kept = new KeptReading(model, off);
   kept.read(ids.slice(0, 4).concat(ids[0]));                     // another text, of which a part is used again
-  const numbers = model.layers.map((_, layer) => OFF_HEADS.map((_, head) => attentionNumbers(model, state, layer, head)));
+  const numbers = model.layers.map((_, layer) => HEADS.map((head) => attentionNumbers(model, state, layer, head)));
   const words = ids.map(String);
-  const explained = ["q", "k", "dot", "bias", "score", "a", "av", "sum", "o"].map((column) => [column, ids.map((_, s) =>
-    explainAttention(column, s, numbers[1][2], words, { kind: config.position_encoding, layer: 2, head: 3, heads: 4, slope: model.slopes[2] }))]);
+  const place = { kind: config.position_encoding, layer: 2, head: 3, heads: 4, slope: model.slopes[2] };
+  const explained = ["q", "k", "dot", "bias", "score", "a", "av", "sum", "o"].map((column) =>
+    [column, ids.map((_, s) => explainAttention(column, s, numbers[1][2], words, place))]);
   return { numbers: numbers.map((heads) => heads.map(arrays)), explained: Object.fromEntries(explained),
     logProbs: [...model.logProbs(state)], without: [...model.logProbs(kept.read(ids).at(-1))],
     alone: readingsWithoutEach(model).map((heads) => heads.map((one) => [...model.logProbs(one.read(ids).at(-1))])) };
 }
-const OFF_HEADS = [0, 1, 2, 3];
+const HEADS = [0, 1, 2, 3];
 """
 
 
