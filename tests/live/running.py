@@ -73,3 +73,18 @@ def page_file(folder: Path, name: str) -> Path:
     file = folder / f"{name}.html"
     file.write_text(standalone_page(PAGES[name]), encoding="utf-8")
     return file
+
+
+def tab_stops(view: Any) -> list[str]:
+    """Return the names of what the key Tab reaches, in its order: label, or text, or kind of element."""
+    view.evaluate("document.activeElement?.blur()")
+    names = []
+    while True:
+        view.keyboard.press("Tab")
+        name = view.evaluate(
+            "(one => one === document.body ? null : one.labels?.[0]?.textContent || one.textContent || one.tagName)"
+            "(document.activeElement)"
+        )
+        if name is None or len(names) > 300:
+            return names
+        names.append(name.strip())

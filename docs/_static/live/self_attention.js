@@ -45,19 +45,22 @@ class SelfAttention {
   start() { return { position: 0, cache: this.layers.map(() => ({ keys: [], values: [] })), hidden: [], maps: null }; }
 
   /**
-   * The state after a further word: {position, cache, hidden, maps}. `hidden` has the vectors before the first block
-   * and after each; maps[layer][head][s] is the weight a of the word s.
+   * The state after a further word: {position, cache, hidden, maps, inside}. `hidden` has the vectors before the
+   * first block and after each; maps[layer][head][s] is the weight a of the word s; inside[layer] has {q, keys, values,
+   * scores}, all heads side by side in the vectors, and scores[head][s]. A head is left out where off[layer][head]: o = 0.
    */
-  next(state, word) {
+  next(state, word, off = []) {
     const hidden = [this.input(word, state.position)];
     const maps = [];
+    const inside = [];
     const cache = this.layers.map((layer, k) => {
-      const { h, map, keys, values } = this.block(layer, hidden[k], state.cache[k]);
+      const { h, map, keys, values, q, scores } = this.block(layer, hidden[k], state.cache[k], off[k]);
+      inside.push({ q, keys, values, scores });
       hidden.push(h);
       maps.push(map);
       return { keys, values };
     });
-    return { position: state.position + 1, cache, hidden, maps };
+    return { position: state.position + 1, cache, hidden, maps, inside };
   }
 
   /** The vector of a word at position t. */
@@ -71,18 +74,18 @@ class SelfAttention {
     return w.map((value, i) => Math.sqrt(d) * value + (i % 2 ? Math.cos(angle(i)) : Math.sin(angle(i))));
   }
 
-  /** One block: {h, map, keys, values}. */
-  block(layer, h, past) {
+  /** One block: {h, map, keys, values, q, scores}. */
+  block(layer, h, past, off) {
     const add = (x, y) => x.map((value, i) => value + y[i]);
     const pre = this.config.norm_position === "pre";
-    const { o, map, keys, values } = this.attention(layer, pre ? this.layerNorm(layer.norm1, h) : h, past);
+    const { o, ...inside } = this.attention(layer, pre ? this.layerNorm(layer.norm1, h) : h, past, off);
     const n = pre ? add(h, o) : this.layerNorm(layer.norm1, add(h, o));
     const fed = this.feedForward(layer, pre ? this.layerNorm(layer.norm2, n) : n);
-    return { h: pre ? add(n, fed) : this.layerNorm(layer.norm2, add(n, fed)), map, keys, values };
+    return { h: pre ? add(n, fed) : this.layerNorm(layer.norm2, add(n, fed)), ...inside };
   }
 
-  /** Attention to this word and all before: {o, map, keys, values}; map[head][s] are the weights. */
-  attention({ qkv: [W, b], out: [outW, outB] }, x, past) {
+  /** Attention to this word and all before: {o, map, keys, values, q, scores}; map[head][s] are the weights. */
+  attention({ qkv: [W, b], out: [outW, outB] }, x, past, off = []) {
     const d = this.width;
     const size = d / this.heads;
     const all = linear(W, x, b);
@@ -92,6 +95,7 @@ class SelfAttention {
     const t = keys.length - 1;
     const joined = new Float64Array(d);
     const map = [];
+    const allScores = [];
     for (let head = 0; head < this.heads; head++) {
       const first = head * size;
       const scores = Float64Array.from(keys, (key, s) => {                       // q_t · k_s / √size + bias(t - s)
@@ -100,12 +104,14 @@ class SelfAttention {
         return dot / Math.sqrt(size) + this.distanceBias(head, t - s);
       });
       const a = logSoftmax(scores).map(Math.exp);
+      map.push(a);
+      allScores.push(scores);
+      if (off[head]) continue;
       a.forEach((weight, s) => {                                                 // Σ_s a_t[s] v_s
         for (let j = first; j < first + size; j++) joined[j] += weight * values[s][j];
       });
-      map.push(a);
     }
-    return { o: linear(outW, joined, outB), map, keys, values };
+    return { o: linear(outW, joined, outB), map, keys, values, q, scores: allScores };
   }
 
   /** What is added to the score of a word `distance` before: a penalty (alibi), a trained number (relative), or 0. */
