@@ -41,7 +41,6 @@ NO_CLASSES = {
     "FileReader",
     "GloVe",
     "ImageFolder",
-    "JavaScript",
     "KenLM",
     "KeyDataset",
     "MultiRNNCell",

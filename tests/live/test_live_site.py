@@ -52,7 +52,7 @@ def test_a_page_of_the_site_can_be_read_in_both_themes(browser, site, width):
             assert view.evaluate("document.body.dataset.theme") == "dark"
             assert view.evaluate(colour) != light
             problems |= {f"{name}, {theme}": of for theme, of in (("light", found), ("dark", _problems(view))) if of}
-    assert problems == {}
+    assert problems == {}, "\n".join(f"{name}: {one}" for name, found in problems.items() for one in found)
 
 
 def _problems(view):

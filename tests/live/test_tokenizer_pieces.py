@@ -167,7 +167,6 @@ def test_other_files_are_refused(tmp_path, tokenizers):
         changed("wordpiece", added_tokens__0__normalized=True),
         changed("wordpiece", truncation={"max_length": 3}),
         _json(WordTokenizer.train(TEXTS, unknown_words="classes", progress=False)),
-        _json(WordTokenizer.train(TEXTS, unk_token=None, lower_case=True, progress=False)),
     ]
     messages = run_node(tmp_path, ["tokenizer.js"], _REFUSE, changes)
     assert [message for message in messages if message is None or "not read here" not in message] == []
