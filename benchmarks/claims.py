@@ -43,7 +43,7 @@ typed.
 
 How a verdict follows: two arms are measured with the same seeds on the same items. The effect is the mean difference,
 in brackets its 95 % interval ([how](../hf_lecture_models/lab/claims/effect.py)). A language model is measured by minus
-100 ln of its perplexity, so that a difference of 1 is about one percent; the perplexity itself stands beside it. A
+100 ln of its perplexity, so that a difference of 1 is about one percent; the perplexity itself is beside it. A
 claim that expects more of its first arm is **confirmed** where the whole interval is above 0 and the effect is as large
 as the smallest one that counts, **refuted** where the whole interval is below that size, and **undecided** otherwise. A
 claim of equality is confirmed where the interval lies within that size on both sides of 0. It **depends** where one

@@ -34,7 +34,7 @@ suppress_warnings = ["myst.header"]  # the glossary's words are headings of the 
 
 html_theme = "furo"
 html_title = "hf_lecture_models"
-# What the build makes, such as the weights of the live pages, stands beside what the repository has.
+# What the build makes, such as the weights of the live pages, is beside what the repository has.
 BUILT = Path(__file__).parent / os.environ.get("BUILD", "build") / "static"
 html_static_path = [str(folder) for folder in (Path(__file__).parent / "_static", BUILT) if folder.is_dir()]
 html_css_files = ["site.css"]

@@ -31,7 +31,7 @@ def example_text(model: Any, processor: Any, sentences: Sequence[str]) -> str | 
     Args:
         model: a model of this package, or of transformers.
         processor: its tokenizer, or the processor that holds it; None and image processors give None.
-        sentences: what can stand in place of the first words; a model that knows all of their words gets None.
+        sentences: texts to offer instead of the first words; a model that knows all of their words gets None.
     """
     tokenizer = getattr(processor, "tokenizer", processor)
     if model.main_input_name != "input_ids" or not hasattr(tokenizer, "get_vocab"):

@@ -35,7 +35,7 @@ PLUS = " +\u00a0"
 
 @dataclass
 class Canvas:
-    """What is drawn so far.
+    """The elements that are drawn so far.
 
     Attributes:
         recording: the shapes and sizes.
@@ -75,7 +75,7 @@ class Canvas:
 
 @dataclass(frozen=True)
 class Item:
-    """What a picture is made of."""
+    """A part of a picture."""
 
     starts = False
     """True for an input, which has no arrow above it."""
@@ -122,7 +122,7 @@ class Data(Item):
         return height
 
     def reads(self, recording: Recording) -> tuple[int, ...] | None:
-        """Return nothing: its shape stands in it."""
+        """Return None: its frame has its shape."""
         return None
 
 

@@ -71,7 +71,7 @@ class Recording:
         return None if first == name else first.rpartition(".")[0]
 
     def class_of(self, path: str) -> str:
-        """Return the name of a module's class, or of what else stands at `path`: Parameter or Buffer."""
+        """Return the name of a module's class, or "Parameter" or "Buffer" where `path` names one."""
         names = {name for name, _ in self.model.named_modules()}
         if path in names:
             return type(self.model.get_submodule(path)).__name__

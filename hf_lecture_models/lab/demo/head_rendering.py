@@ -82,7 +82,7 @@ def render_answer(context: str, found: Found, unknown: Sequence[tuple[int, int]]
     """Return a text with the best answer marked, and a table of the best ones; an empty label means none.
 
     Args:
-        unknown: where the words of the text stand that are not in the vocabulary.
+        unknown: the places of the text's words that are not in the vocabulary.
     """
     best: Mapping[str, Any] = found[0] if found else {"label": "", "start": 0, "end": 0}
     start, end = best["start"], best["end"]

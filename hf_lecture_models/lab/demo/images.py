@@ -43,7 +43,7 @@ _READ = """async (...values) => {
 
 
 def add_image(gradio: Any, name: str, models: Sequence[LoadedModel]) -> tuple[Any, Callable[[int], str]]:
-    """Add a field that chooses an image file, and example images of which a click chooses one.
+    """Add a field that chooses an image file, and example images, one of which a click chooses.
 
     gradio's own field uploads a file, which the page's guard refuses.
 

@@ -40,7 +40,7 @@ def name_html(name: str) -> str:
 
 
 def marked(text: str, unknown: Sequence[tuple[int, int]], begin: int = 0, end: int | None = None) -> str:
-    """Return a text, or a part of it, with the words marked that stand at these places.
+    """Return a text, or a part of it, in which the words at these places are marked.
 
     >>> marked("the zebra sleeps", [(4, 9)], begin=2)
     'e <span class="unknown" title="unknown to this model">zebra</span> sleeps'
@@ -69,7 +69,7 @@ def render_continuation(result: dict[str, Any], unknown: Sequence[tuple[int, int
     """Return the text with its continuation marked; `result` comes from `complete`.
 
     Args:
-        unknown: where the words of the prompt stand that are not in the vocabulary.
+        unknown: the places of the prompt's words that are not in the vocabulary.
     """
     end = "; then the model ended the text" if result["finished"] else ""
     if result["stopped_at_limit"]:

@@ -21,7 +21,7 @@ _TEXTS, _FIELDS = ("train_texts", "train_rows"), ("source", "text", "tokens")
 
 
 def unknown_spans(tokenizer: Any, text: str) -> Spans:
-    """Return where the words stand that the model reads as the unknown word; nothing for a tokenizer of pieces.
+    """Return the places of the words that the model reads as the unknown word; none for a tokenizer of pieces.
 
     >>> from hf_lecture_models import ByteTokenizer, WordTokenizer
     >>> unknown_spans(WordTokenizer.from_words(["the", "cat"]), "the zebra")
@@ -58,7 +58,7 @@ def _is_read(tokenizer: Any, word: str) -> bool:
 
 
 def as_read(models: Sequence[LoadedModel], *texts: str) -> str:
-    """Return the texts with their unknown words marked, once for each tokenizer that has some; "" if there are none."""
+    """Return the texts with their unknown words marked, once for each tokenizer that has some; else ""."""
     shown = dict[str, list[str]]()
     for loaded in models:
         spans = [unknown_spans(loaded.tokenizer, text) for text in texts]

@@ -235,7 +235,7 @@ def _read_header(source: _Bytes, binary: bool | None) -> tuple[int | None, int, 
 
 
 def _is_text(source: _Bytes, width: int) -> bool:
-    """Return whether numbers stand at the end of the first line after the header, all of them or as many as it has."""
+    """Return whether the first line after the header ends in numbers: `width` of them, or as many as it has."""
     line = source.peek(MAX_WORD_BYTES + _MAX_NUMBER_BYTES * width).split(b"\n", 1)[0]
     numbers = line.rstrip().split(b" ")[1:][-width:]
     return bool(numbers) and all(map(_is_number, numbers))
