@@ -145,7 +145,7 @@ def page_script(page: LiveWeights, models: Mapping[str, Any], corpus: Corpus, to
         f"The models have read tales that were written for this page. They know {len(tokenizer) - 4:,} words and "
         "marks; each other word is <unk> to them. Capitals are small letters to them."
     )
-    return weights_script(live, half=True, example=page.examples[0], examples=list(page.examples), about=about)
+    return weights_script(live, half=True, examples=list(page.examples), about=about)
 
 
 def cache_key(steps: int) -> str:

@@ -13,7 +13,7 @@ from hf_lecture_models.lab.live.pages import PAGES, standalone_page
 from hf_lecture_models.lab.live.weights import LiveModel, weights_script
 from tests.live.running import opened, run_node, tab_stops
 
-SCRIPTS = ["numbers.js", *PAGES["attention"].parts]
+SCRIPTS = PAGES["attention"].scripts[:-1]
 TEXT = "the old cat saw the mouse in the"
 OFF = [[True, False, False, True], [False, True, False, False]]
 READ = """

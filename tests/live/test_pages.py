@@ -16,7 +16,7 @@ MOST_BYTES = 5_000_000
 def files(tmp_path_factory, live_models):
     """The file of each page, by its name."""
     folder = tmp_path_factory.mktemp("live")
-    weights = weights_script(live_models, half=True, example="the old cat ")
+    weights = weights_script(live_models, half=True, examples=["the old cat "])
     for name, page in PAGES.items():
         text = standalone_page(page, weights if page.has_models else None)
         (folder / f"{name}.html").write_text(text, encoding="utf-8")

@@ -26,7 +26,7 @@ class AttentionPage {
   }
 
   show() {
-    const texts = LIVE.examples ?? (LIVE.example ? [LIVE.example] : ATTENTION_TEXTS);
+    const texts = LIVE.examples ?? ATTENTION_TEXTS;
     this.box = labelled("Your text", element("textarea", { rows: 1, spellcheck: false, value: texts[0] }));
     this.box.input.addEventListener("input", () => this.read());
     this.chips = element("div", { className: "live-buttons", role: "group", "aria-label": "The word that looks back" });
@@ -68,7 +68,7 @@ class AttentionPage {
   lookWhereItMatters() {
     const ids = this.wordsOf(this.box.input.value);
     const logProbs = this.model.logProbs(this.reading.full.read(ids).at(-1));
-    const top = likeliestOf(logProbs);
+    const top = indexOfLargest(logProbs);
     let most = -1;
     this.reading.without.forEach((heads, layer) =>
       heads.forEach((reading, head) => {
@@ -85,7 +85,6 @@ class AttentionPage {
 
   /** Layer and head, as lists. */
   makeChoices() {
-    const numbered = (count) => Array.from({ length: count }, (_, k) => [String(k), String(k + 1)]);
     const pick = (name) => (value) => {
       this[name] = Number(value);
       this.drawWord();
@@ -156,7 +155,7 @@ class AttentionPage {
       chip.setAttribute("aria-pressed", s === this.chosen);
       chip.style.background = `color-mix(in srgb, var(--live-heat) ${Math.round(85 * a)}%, transparent)`;
     });
-    const best = numbers.rows.reduce((found, row, s) => (row.a > numbers.rows[found].a ? s : found), 0);
+    const best = indexOfLargest(numbers.rows.map((row) => row.a));
     if (this.cell.s >= 0) this.cell = { ...this.cell, s: best };
     this.drawNumbers(numbers);
     const next = this.drawNext();
@@ -239,7 +238,7 @@ class AttentionPage {
   drawNext() {
     const before = this.model.logProbs(this.full[this.chosen]).map(Math.exp);
     const now = this.model.logProbs(this.states[this.chosen]).map(Math.exp);
-    const top = likeliestOf(before);
+    const top = indexOfLargest(before);
     const topWord = this.tokenizer.tokens[top];
     this.reading.without.forEach((heads, layer) =>
       heads.forEach((reading, head) => {
@@ -271,9 +270,6 @@ class AttentionPage {
   }
 }
 
-/** A paragraph of an explanation. */
-const softText = (text) => element("p", { className: "live-soft", textContent: text });
-
 /** The head of a table. */
 function headOf(...texts) {
   return element(
@@ -293,9 +289,6 @@ function rowOf(name, ...cells) {
 function smallBar(p, largest) {
   return [element("span", { className: "live-bar-fill", style: { width: `${(100 * p) / largest}%` } }), percent(p)];
 }
-
-/** The place of the largest number. */
-const likeliestOf = (numbers) => numbers.indexOf(Math.max(...numbers));
 
 /** A change of a probability in points: "+3.1", "−0.4", "0". */
 function changeText(change) {

@@ -56,11 +56,6 @@ function readingsWithoutEach(model) {
   );
 }
 
-/** A number with so many decimals and a minus of its own width. */
-const decimal = (x, places = 2) => {
-  const text = x.toFixed(places);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
-};
 /** A vector; components after the first `most` are folded to an ellipsis. */
 const vectorText = (x, most = x.length) =>
   `[${Array.from(x.slice(0, most), (value) => decimal(value)).join("  ")}${most < x.length ? " …" : ""}]`;

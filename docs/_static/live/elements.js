@@ -13,6 +13,17 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** A new element of SVG with attributes; children are elements or texts. */
+function svgElement(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** A paragraph in soft letters: an explanation. */
+const softText = (text) => element("p", { className: "live-soft", textContent: text });
+
 let elementsMade = 0;
 /** An id that no other element of the page has. */
 const newId = (name) => `live-${name}-${++elementsMade}`;
@@ -47,6 +58,9 @@ function choice({ label, options, value, onChange }) {
   return field;
 }
 
+/** The options 1, 2, 3, ... of a list to choose from, with the values 0, 1, 2, ... */
+const numbered = (count) => Array.from({ length: count }, (_, k) => [String(k), String(k + 1)]);
+
 /** A button. */
 const button = (text, onclick, properties = {}) => element("button", { type: "button", textContent: text, onclick, ...properties });
 
@@ -54,6 +68,12 @@ const button = (text, onclick, properties = {}) => element("button", { type: "bu
 function percent(p) {
   const value = 100 * p;
   return `${value >= 10 || value === 0 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : value.toPrecision(1)} %`;
+}
+
+/** A number with so many decimals, and a minus that is as wide as a plus; without a minus where it is rounded to 0. */
+function decimal(x, places = 2) {
+  const text = x.toFixed(places);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 /** A row with a name, a bar of length p, and p in percent; a button where `onclick` is given. */

@@ -290,7 +290,7 @@ function gradientNotes() {
     `Right answers and loss are those of the texts of the training, as means of the last ${MEAN_OF_STEPS} steps.`,
     "Clip: a gradient g that is longer than this is shortened to it. Size of V: 1 is the usual start, between −1/√16 and " +
       "1/√16. Bias: what is added to the forget gate's; with 4, f starts near 0.98, with 0 near 0.5.",
-  ].map((text) => element("p", { className: "live-soft", textContent: text }));
+  ].map(softText);
 }
 
 /** log10 of each number as a share of the last one. */

@@ -16,9 +16,6 @@ function nextWordNumber(value) {
   return (value < 1e6 ? NEXT_WORD_NUMBERS : NEXT_WORD_LARGE).format(rounded);
 }
 
-/** A number with so many digits after the point, and a true minus. */
-const nextWordSigned = (value, digits) => value.toFixed(digits).replace("-", "−");
-
 /** The names of the words that a reader has read, with those before the text. */
 const readNames = ({ ids, tokenizer }) => ids.map((id) => nextWordShown(tokenizer.tokens[id]));
 
@@ -27,15 +24,12 @@ function nextWordWide(label, child) {
   return element("div", { className: "live-wide", tabIndex: 0, role: "group", "aria-label": label }, child);
 }
 
-/** Options 1, 2, 3, ... of a list to choose from, with the values 0, 1, 2, ... */
-const numbered = (count) => Array.from({ length: count }, (_, k) => [String(k), String(k + 1)]);
-
 /** Inside an n-gram model: from n-grams of which length the probabilities come. */
 class NextWordBackOff {
   constructor(reader, { order }) {
     Object.assign(this, { reader, order });
     this.table = element("table", { className: "next-word-back-off" });
-    this.said = element("p", { className: "live-soft" });
+    this.said = softText("");
     this.box = element("div", {}, nextWordWide("Where the probabilities come from", this.table), this.said);
   }
 
@@ -77,11 +71,11 @@ class NextWordBackOff {
 class NextWordCells {
   constructor(reader, { num_hidden_layers: layers }) {
     Object.assign(this, { reader, layer: layers - 1 });
-    this.picture = nextWordSvg("svg", { role: "img", preserveAspectRatio: "none", class: "next-word-cells" });
+    this.picture = svgElement("svg", { role: "img", preserveAspectRatio: "none", class: "next-word-cells" });
     const names = ["next-word-above", "next-word-below", "next-word-zero"];
-    this.paths = names.map((name) => nextWordSvg("path", { class: name }));
+    this.paths = names.map((name) => svgElement("path", { class: name }));
     this.picture.append(...this.paths);
-    this.said = element("p", { className: "live-soft" });
+    this.said = softText("");
     this.box = element("div", {}, this.picture, this.said);
     const onChange = (value) => {
       this.layer = Number(value);
@@ -101,8 +95,8 @@ class NextWordCells {
     this.picture.setAttribute("viewBox", `0 -1.05 ${c.length} 2.1`);
     this.picture.setAttribute("aria-label", `${c.length} bars, the numbers of the memory c`);
     const change = c.map((value, j) => Math.abs(value - before[j]));
-    const most = change.indexOf(Math.max(...change));
-    const [from, to] = [before, c].map((memory) => nextWordSigned(memory[most], 2));
+    const most = indexOfLargest(change);
+    const [from, to] = [before, c].map((memory) => decimal(memory[most]));
     this.said.textContent =
       `The memory c: ${c.length} numbers, a bar each, up to ±${largest.toFixed(1)}. ` +
       `“${readNames(this.reader).at(-1)}” changed number ${most + 1} most, from ${from} to ${to}.`;
@@ -121,7 +115,7 @@ class NextWordMap {
     const options = [["mean", "mean of all"], ...numbered(heads)];
     const head = choice({ label: "Head", options, value: this.head, onChange: choose("head") });
     this.table = element("table", { className: "next-word-map" });
-    this.said = element("p", { className: "live-soft" });
+    this.said = softText("");
     const fields = element("div", { className: "live-fields" }, layer.box, head.box);
     this.box = element("div", {}, fields, nextWordWide("Attention weights in percent", this.table), this.said);
   }
@@ -145,7 +139,7 @@ class NextWordMap {
     const heads = element("tr", {}, element("td", {}), ...places.map((s) => heading("col", s)));
     this.table.replaceChildren(element("thead", {}, heads), element("tbody", {}, ...rows));
     const last = this.weights(names.length - 1);
-    const most = last.indexOf(Math.max(...last));
+    const most = indexOfLargest(last);
     const cut = first ? ` Shown are the last ${places.length} of ${names.length}.` : "";
     this.said.textContent =
       `Each row is a word, and says in percent where it looks.${cut} ` +
@@ -158,11 +152,4 @@ class NextWordMap {
     const background = `color-mix(in srgb, var(--live-colour) ${Math.round(45 * weight)}%, transparent)`;
     return element("td", { textContent: Math.round(100 * weight), style: { background } });
   }
-}
-
-/** A new element of SVG. */
-function nextWordSvg(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
 }

@@ -1,14 +1,6 @@
 "use strict";
 // Charts of lines, as SVG.
 
-/** A new element of SVG with attributes. */
-function svgElement(tag, attributes = {}, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.textContent = text;
-  return made;
-}
-
 const CHART = { width: 480, height: 190, left: 62, right: 20, top: 10, bottom: 40 };
 
 /**

@@ -73,7 +73,7 @@ function nextWordDrawing() {
     "“Write” draws one word after another, in proportion to P(w)^(1/temperature): below 1 probable words become " +
     "more probable, above 1 all words become more alike. The same seed draws the same words again. Unknown words " +
     "are not drawn.";
-  return element("p", { className: "live-soft", textContent: text });
+  return softText(text);
 }
 
 /** The card of one model. Its elements stay; what they say changes. */
@@ -94,7 +94,7 @@ class NextWordCard {
     this.root.style.setProperty("--live-colour", `var(${kind.colour})`);
     this.root.append(
       element("h2", { textContent: title }),
-      element("p", { className: "live-soft", textContent: about }),
+      softText(about),
     );
     this.root.append(this.problem, this.answer);
   }
@@ -277,8 +277,8 @@ const NEXT_WORD_KINDS = {
 };
 
 startLivePage("next_word", (root) => {
-  const examples = LIVE.examples ?? (LIVE.example === undefined ? [] : [LIVE.example]);
-  const text = LIVE.example ?? examples[0] ?? "";
+  const examples = LIVE.examples ?? [];
+  const text = examples[0] ?? "";
   const box = labelled("Your text", element("textarea", { rows: 2, spellcheck: false, value: text }));
   box.box.classList.add("next-word-box");
   const page = { input: box.input, temperature: 1, seed: 1 };
@@ -296,6 +296,6 @@ startLivePage("next_word", (root) => {
   page.input.addEventListener("input", page.draw);
   root.append(box.box, ...nextWordExamples(page, examples), said, nextWordLegend(), nextWordSettings(page));
   root.append(element("div", { className: "live-cards" }, ...page.cards.map((card) => card.root)), nextWordDrawing());
-  if (LIVE.about) root.append(element("p", { className: "live-soft", textContent: LIVE.about }));
+  if (LIVE.about) root.append(softText(LIVE.about));
   page.draw();
 });

@@ -1,5 +1,5 @@
 "use strict";
-// Sums of products, and the logarithm of a softmax: all that the models' files need.
+// What the models' files share: sums of products, the logarithm of a softmax, random numbers, a check of settings.
 
 /** W x + b, with W (rows, columns) in one flat array; b may be left out. */
 function linear(W, x, b) {
@@ -22,6 +22,9 @@ function logSoftmax(x) {
   const shift = largest + Math.log(sum);
   return Float64Array.from(x, (value) => value - shift);
 }
+
+/** The place of the largest number; the first of equal ones. */
+const indexOfLargest = (numbers) => numbers.reduce((best, value, at) => (value > numbers[best] ? at : best), 0);
 
 /** Numbers in [0, 1) from a seed, the same in every browser (mulberry32: 32 bits of state). */
 function randomNumbers(seed) {

@@ -2,11 +2,10 @@
 // A model reads a text word by word, is asked for the next word, and writes on.
 
 /**
- * What a reader has typed, for a tokenizer of words: {words, prefix, left}. `prefix` is a last word that is not
+ * What a reader has typed: {words, prefix, left}. `prefix` is a last word that is not
  * finished, and `left` the number of words after the first `most`, which are left out.
  */
 function typedWords(text, tokenizer, most) {
-  if (!(tokenizer instanceof WordTokenizer)) return { words: text ? [text] : [], prefix: "", left: 0 };
   const parts = text.split(WHITE_SPACE).filter(Boolean);
   const words = parts.flatMap((part) => wordsOfPart(part, tokenizer));
   const isFinished = !/[\p{L}\p{M}\p{N}]$/u.test(text) || WHITE_SPACE.test(text.at(-1));
@@ -103,9 +102,9 @@ class TextReader {
     const ids = [];
     let state = this.states.at(-1);
     let logProbs = this.logProbs;
+    const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
     while (ids.length < number && this.ids.length + ids.length <= model.longest) {
-      const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
-    const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
+      const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
       const id = drawnWord(logProbs, may, temperature, random());
       if (id === undefined) break;
       ids.push(id);

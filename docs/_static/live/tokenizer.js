@@ -2,7 +2,8 @@
 // Reads tokenizer.json. The rules are those of the library `tokenizers`, in Rust.
 
 // Rust's white space. JavaScript's \s differs in two characters: it lacks U+0085 and has U+FEFF.
-const WHITE_SPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+const SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
+const WHITE_SPACE = new RegExp(`[${SPACES}]+`);
 
 /**
  * A tokenizer of pieces. A text is cut at the added tokens, such as <s>; what is between them is normalized, split into
@@ -191,20 +192,14 @@ function stripAccents(text) {
 
 // Splitting into words
 
-const NOT_SPACE = WHITE_SPACE.source.replace("[", "[^").replace("+", "");
-const SPACE = WHITE_SPACE.source.replace("+", "");
-/** A word with the white space before it. */
-const STRETCHES = new RegExp(`${SPACE}*${NOT_SPACE}+|${SPACE}+`, "gu");
+/** A word with the white space before it, as the tokenizer.json of a `UnigramTokenizer` spells it. */
+const STRETCH = `[${SPACES}]*[^${SPACES}]+|[${SPACES}]+`;
+const STRETCHES = new RegExp(STRETCH, "gu");
 /** GPT-2's words: English endings, runs of letters, digits or other signs with the space before, white space. */
 const GPT2_WORDS = new RegExp(
-  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{L}\\p{N}${SPACE.slice(1)}+|${SPACE}+(?!${NOT_SPACE})|${SPACE}+`,
+  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{L}\\p{N}${SPACES}]+|[${SPACES}]+(?![^${SPACES}])|[${SPACES}]+`,
   "gu",
 );
-/** The pattern of `UnigramTokenizer`, as its tokenizer.json spells it. */
-const STRETCH_IN_FILE = (() => {
-  const spaces = "\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
-  return `[${spaces}]*[^${spaces}]+|[${spaces}]+`;
-})();
 
 /** The function that splits a text into words. */
 function readSplitter(json) {
@@ -219,7 +214,7 @@ function readSplitter(json) {
   }
   if (json.type === "Split") {
     requireFields(json, { type: [], pattern: [], behavior: ["Isolated"], invert: [false] });
-    if (json.pattern.Regex !== STRETCH_IN_FILE) throw new Error("words split by another pattern are not read here");
+    if (json.pattern.Regex !== STRETCH) throw new Error("words split by another pattern are not read here");
     return (text) => text.match(STRETCHES) ?? [];
   }
   const own = [

@@ -51,9 +51,6 @@ function recallGradients(model, example, gradients, share = 1) {
   return { loss, logProbs, back: model.goBack(example.text, states, atEnd, gradients) };
 }
 
-/** The likeliest word. */
-const likeliest = (logProbs) => logProbs.indexOf(Math.max(...logProbs));
-
 /** A text of `length` words and its answer, as numbers of RECALL_WORDS: {text, answer}. */
 function drawRecall(length, random) {
   const answer = Math.floor(random() * ANIMALS.length);
@@ -88,7 +85,7 @@ class RecallTraining {
       const example = drawRecall(length, this.random);
       const result = recallGradients(this.model, example, gradients, 1 / batch);
       loss += result.loss / batch;
-      right += (likeliest(result.logProbs) === example.answer) / batch;
+      right += (indexOfLargest(result.logProbs) === example.answer) / batch;
     }
     const norm = clipGradients(gradients, clip);
     this.clipped += norm > clip;
@@ -98,7 +95,7 @@ class RecallTraining {
   }
   /** The share of right answers on texts. */
   accuracy(texts) {
-    return texts.filter((one) => likeliest(recallLoss(this.model, one).logProbs) === one.answer).length / texts.length;
+    return texts.filter((one) => indexOfLargest(recallLoss(this.model, one).logProbs) === one.answer).length / texts.length;
   }
   /** The mean over texts of |∂L/∂h_t|, and of |∂L/∂c_t| in an LSTM, for the words t = 1 ... T: {h, c}. */
   gradientNorms(texts) {
