@@ -1,20 +1,22 @@
 "use strict";
 // Charts of lines, as SVG.
 
-const CHART = { width: 480, height: 190, left: 62, right: 20, top: 10, bottom: 40 };
+/** The signs that a kind can have at its points in place of a line, as paths from the point on. */
+const CHART_SIGNS = { diamond: "m0-7l7 7l-7 7l-7-7z", circle: "m-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z" };
+const CHART = { width: 480, height: 190, left: 62, right: 28, top: 10, bottom: 40 };
 
 /**
- * A chart with its title and a legend: {box, draw}. `kinds` are {name: {label, colour, dash}}, a line each;
+ * A chart with its title and a legend: {box, draw}. `kinds` are {name: {label, colour, dash, sign}}, a line each, or signs;
  * `draw({x, y, lines, summary})` draws anew: x and y are {from, to, ticks: [[value, text]]}, lines {name: [[x, y]]},
  * and `summary` says in words what is seen.
  */
 function lineChart({ title, xLabel, kinds }) {
   const { width, height } = CHART;
   const plot = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "live-chart" });
-  const legend = Object.values(kinds).map(({ label, colour, dash }) => {
+  const legend = Object.values(kinds).map((kind) => {
     const sample = svgElement("svg", { viewBox: "0 0 34 10", class: "live-chart-sample", "aria-hidden": "true" });
-    sample.append(svgElement("path", { d: "M1 5H33", ...lineStyle(colour, dash) }));
-    return element("span", {}, sample, label);
+    sample.append(chartPath(kind, kind.sign ? ["17 5"] : ["1 5", "33 5"]));
+    return element("span", {}, sample, kind.label);
   });
   const box = element(
     "figure",
@@ -30,12 +32,16 @@ function lineChart({ title, xLabel, kinds }) {
   return { box, draw: (what) => drawLines(plot, title, xLabel, kinds, what) };
 }
 
-const lineStyle = (colour, dash) => ({
-  fill: "none",
-  stroke: `var(${colour})`,
-  "stroke-width": 2.5,
-  "stroke-dasharray": dash ?? "none",
-});
+/** The line through places, each "x y", or a sign at each of them. */
+function chartPath({ colour, dash, sign }, places) {
+  return svgElement("path", {
+    d: sign ? places.map((place) => `M${place}${CHART_SIGNS[sign]}`).join("") : `M${places.join("L")}`,
+    fill: sign ? "var(--live-card)" : "none",
+    stroke: `var(${colour})`,
+    "stroke-width": 2.5,
+    "stroke-dasharray": dash ?? "none",
+  });
+}
 
 function drawLines(plot, title, xLabel, kinds, { x, y, lines, summary }) {
   const { width, height, left, right, top, bottom } = CHART;
@@ -53,8 +59,7 @@ function drawLines(plot, title, xLabel, kinds, { x, y, lines, summary }) {
     const inside = points.map(
       ([a, b]) => `${across(a).toFixed(1)} ${Math.min(height - bottom, Math.max(top, up(b))).toFixed(1)}`,
     );
-    if (inside.length)
-      parts.push(svgElement("path", { d: `M${inside.join("L")}`, ...lineStyle(kinds[name].colour, kinds[name].dash) }));
+    if (inside.length) parts.push(chartPath(kinds[name], inside));
   }
   plot.replaceChildren(...parts);
   plot.setAttribute("aria-label", `${title}. ${summary}`);

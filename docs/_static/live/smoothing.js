@@ -99,14 +99,6 @@ function smoothingSentences(text) {
   return sentences.filter((one) => one.length && (words += one.length) <= SMOOTHING_MOST_WORDS);
 }
 
-/** An element of a drawing (SVG). */
-function smoothingShape(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
 /** Words in quotes, as after "seen after". */
 const smoothingQuoted = (context) => `“${context.map(smoothingWord).join(" ")}”`;
 /** A word as the page shows it. */
@@ -137,18 +129,6 @@ class SmoothingPage {
         this.redraw();
       },
     });
-    const order = slider({
-      label: "Order",
-      min: 1,
-      max: 4,
-      value: this.order,
-      show: (n) => `${n}: ${["no word", "one word", "two words", "three words"][n - 1]} before`,
-      onChange: (n) => {
-        this.order = n;
-        this.recount();
-      },
-    });
-    order.box.querySelector("output").className = "smoothing-order";
     this.sliders = Object.fromEntries(
       Object.entries(SMOOTHING_PARAMETERS).map(([name, one]) => [name, this.parameterSlider(name, one)]),
     );
@@ -165,10 +145,25 @@ class SmoothingPage {
     return element(
       "div",
       {},
-      element("div", { className: "live-fields" }, kind.box, order.box, ...boxes, this.estimate, this.toBest),
+      element("div", { className: "live-fields" }, kind.box, this.orderSlider().box, ...boxes, this.estimate, this.toBest),
       this.formula,
-      element("p", { className: "live-soft", textContent: SMOOTHING_SIGNS }),
+      softText(SMOOTHING_SIGNS),
     );
+  }
+  orderSlider() {
+    const field = slider({
+      label: "Order",
+      min: 1,
+      max: 4,
+      value: this.order,
+      show: (n) => `${n}: ${["no word", "one word", "two words", "three words"][n - 1]} before`,
+      onChange: (n) => {
+        this.order = n;
+        this.recount();
+      },
+    });
+    field.box.querySelector("output").className = "smoothing-order";
+    return field;
   }
   parameterSlider(name, { label, min, max, step, start, at }) {
     return slider({
@@ -234,7 +229,7 @@ class SmoothingPage {
     };
     this.counted = area("Text to count: your own, if you like", SMOOTHING_TEXT, 9);
     this.heldOut = area("Held-out text: not counted, but predicted", SMOOTHING_HELD_OUT, 9);
-    this.note = element("p", { className: "live-soft" });
+    this.note = softText("");
     return element(
       "div",
       {},
@@ -346,7 +341,7 @@ class SmoothingPage {
       groups.push(["seen in the text", rest.filter((one) => followers?.has(one.word))]);
       rest = rest.filter((one) => !followers?.has(one.word));
     }
-    groups.push([groups.length > 1 || context.length ? "all other words" : "never seen", rest]);
+    groups.push([context.length ? "all other words" : "never seen", rest]);
     return groups
       .filter(([, members]) => members.length)
       .map(([name, members]) =>
@@ -480,70 +475,44 @@ function smoothingImpossible(model, texts) {
   );
 }
 
-/** The curve of the perplexity over a parameter, or over the order, with the current point and the best one. */
+/** The curve of the perplexity over a parameter, or over the order, with the current setting and the best one. */
 function smoothingCurve(points, best, current, parameter) {
-  const width = 420,
-    height = 230,
-    left = 52,
-    right = 26,
-    top = 18,
-    bottom = 44;
-  const values = points
-    .map((point) => Math.log(point.y))
-    .concat(Number.isFinite(current.y) ? [Math.log(current.y)] : []);
-  const low = Math.min(...values) - 0.05,
-    high = Math.max(...values) + 0.05;
-  const xs = parameter ? [parameter.min, parameter.max] : [1, 4];
-  const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
-  const y = (value) => top + ((high - Math.log(value)) / (high - low)) * (height - top - bottom);
-  const show = (value) => (parameter ? smoothingNumber(parameter.at(value)) : String(value));
-  const text = (at, down, content, anchor = "middle") =>
-    smoothingShape("text", { x: at, y: down, "text-anchor": anchor, class: "smoothing-tick" }, content);
-  const ticks = parameter ? [0, 0.25, 0.5, 0.75, 1].map((part) => xs[0] + part * (xs[1] - xs[0])) : SMOOTHING_ORDERS;
-  const levels = [low + 0.05, (low + high) / 2, high - 0.05].map(Math.exp);
-  const grid = levels.flatMap((level) => [
-    smoothingShape("line", { x1: left, x2: width - right, y1: y(level), y2: y(level), class: "smoothing-grid" }),
-    text(left - 6, y(level) + 5, level.toPrecision(3), "end"),
-  ]);
   const name = parameter ? parameter.symbol : "order";
-  const line = smoothingShape("polyline", {
-    points: points.map((point) => `${x(point.x)},${y(point.y)}`).join(" "),
-    class: "smoothing-line",
+  const show = (value) => (parameter ? smoothingNumber(parameter.at(value)) : String(value));
+  const [from, to] = parameter ? [parameter.min, parameter.max] : [1, SMOOTHING_ORDERS.at(-1)];
+  const places = parameter ? [0, 0.25, 0.5, 0.75, 1].map((part) => from + part * (to - from)) : SMOOTHING_ORDERS;
+  const logs = [...points, current].map((point) => Math.log(point.y)).filter(Number.isFinite);
+  const [low, high] = [Math.min(...logs), Math.max(...logs)];
+  const margin = 0.02 + 0.1 * (high - low);
+  const isEstimated = current.x === null;
+  const least = `least: ${best.y.toPrecision(3)} at ${name} = ${show(best.x)}`;
+  const chart = lineChart({
+    title: `Perplexity of the held-out text over ${parameter ? name : "the order"}`,
+    xLabel: name,
+    kinds: {
+      curve: { label: "perplexity", colour: "--live-b" },
+      best: { label: least, colour: "--live-c", sign: "diamond" },
+      now: isEstimated
+        ? { label: "D from the counts", colour: "--live-a", dash: "6 5" }
+        : { label: "now", colour: "--live-a", sign: "circle" },
+    },
   });
-  const marks = [
-    smoothingShape("path", { d: `M${x(best.x)},${y(best.y) - 7}l7,7l-7,7l-7,-7z`, class: "smoothing-best" }),
-  ];
-  if (current.x !== null && Number.isFinite(current.y))
-    marks.push(smoothingShape("circle", { cx: x(current.x), cy: y(current.y), r: 6, class: "smoothing-now" }));
-  if (current.x === null)
-    marks.push(
-      smoothingShape("line", {
-        x1: left,
-        x2: width - right,
-        y1: y(current.y),
-        y2: y(current.y),
-        class: "smoothing-now-line",
-      }),
-    );
-  const label = `Perplexity over ${name}; the least is ${best.y.toPrecision(3)} at ${name} = ${show(best.x)}`;
-  const note = `◆ least: ${best.y.toPrecision(3)} at ${name} = ${show(best.x)}   ${current.x === null ? "┄ D from the counts" : "● now"}`;
-  return element(
-    "figure",
-    { className: "smoothing-figure" },
-    smoothingShape(
-      "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-      ...grid,
-      ...ticks.map((tick) => text(x(tick), height - bottom + 20, show(tick))),
-      text((left + width) / 2, height - 6, name),
-      line,
-      ...marks,
-    ),
-    element("figcaption", {
-      className: "live-soft",
-      textContent: `Perplexity of the held-out text over ${name}. ${note}`,
-    }),
-  );
+  const at = (xs, y) => (Number.isFinite(y) ? xs.map((x) => [x, Math.log(y)]) : []);
+  chart.draw({
+    x: { from, to, ticks: places.map((x) => [x, show(x)]) },
+    y: {
+      from: low - margin,
+      to: high + margin,
+      ticks: [low, (low + high) / 2, high].map((log) => [log, Math.exp(log).toPrecision(3)]),
+    },
+    lines: {
+      curve: points.flatMap(({ x, y }) => at([x], y)),
+      best: at([best.x], best.y),
+      now: at(isEstimated ? [from, to] : [current.x], current.y),
+    },
+    summary: `The ${least}`,
+  });
+  return chart.box;
 }
 
 startLivePage("smoothing", (root) => new SmoothingPage(root));

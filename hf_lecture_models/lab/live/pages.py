@@ -59,7 +59,7 @@ PAGES = {
             "smoothing",
             "The art of smoothing",
             "Count the words of your own text, and move probability from what was seen to what was not.",
-            ("counts.js",),
+            ("line_chart.js", "counts.js"),
             ("counts.js",),
         ),
         LivePage(
