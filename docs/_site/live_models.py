@@ -40,7 +40,7 @@ TRIGRAM = "trigram"
 
 
 @dataclass(frozen=True)
-class LiveWeights:
+class PageModels:
     """The models of a page.
 
     Attributes:
@@ -52,8 +52,8 @@ class LiveWeights:
     examples: Sequence[str]
 
 
-PAGES = {
-    "next_word": LiveWeights(
+PAGE_MODELS = {
+    "next_word": PageModels(
         {"Trigram": TRIGRAM, "LSTM": "lstm", "Self-attention": "self_attention"},
         (
             "Once there lived a girl ",
@@ -63,7 +63,7 @@ PAGES = {
             "And if the bell has ",
         ),
     ),
-    "attention": LiveWeights(
+    "attention": PageModels(
         {"Self-attention": "attention"},
         (
             "She had white hair and a white ",
@@ -129,11 +129,11 @@ def make_scripts(steps: int = 0) -> dict[str, str]:
             corpus,
             tokenizer,
         )
-        for name, page in PAGES.items()
+        for name, page in PAGE_MODELS.items()
     }
 
 
-def page_script(page: LiveWeights, models: Mapping[str, Any], corpus: Corpus, tokenizer: Any) -> str:
+def page_script(page: PageModels, models: Mapping[str, Any], corpus: Corpus, tokenizer: Any) -> str:
     """Return the script with the weights of a page, and with what it says about the models."""
     words = sum(len(text.split()) for text in corpus.train)
     live = []

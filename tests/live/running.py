@@ -59,11 +59,20 @@ def opened(browser: Any, file: Path, width: int = 1280, scheme: str = "light") -
         view.close()
 
 
+def focused_name(view: Any) -> str | None:
+    """Return the name of what has the focus: its label, or its text, or its kind; None for the page itself."""
+    name = view.evaluate(
+        "(one => one === document.body ? null : one.labels?.[0]?.textContent || one.ariaLabel || one.textContent"
+        " || one.tagName)(document.activeElement)"
+    )
+    return None if name is None else name.strip()
+
+
 def tab_to(view: Any, name: str) -> None:
-    """Press Tab, at most 60 times, until the control of this label or text has the focus."""
-    for _ in range(60):
+    """Press Tab, at most 80 times, until the focus is on an element whose name begins so."""
+    for _ in range(80):
         view.keyboard.press("Tab")
-        if name == view.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()"):
+        if (focused_name(view) or "").startswith(name):
             return
     raise AssertionError(f"Tab does not reach {name!r}")
 
@@ -76,15 +85,13 @@ def page_file(folder: Path, name: str) -> Path:
 
 
 def tab_stops(view: Any) -> list[str]:
-    """Return the names of what the key Tab reaches, in its order: label, or text, or kind of element."""
+    """Return the names of what the key Tab reaches, in its order."""
     view.evaluate("document.activeElement?.blur()")
-    names = []
-    while True:
+    names: list[str] = []
+    while len(names) < 300:
         view.keyboard.press("Tab")
-        name = view.evaluate(
-            "(one => one === document.body ? null : one.labels?.[0]?.textContent || one.textContent || one.tagName)"
-            "(document.activeElement)"
-        )
-        if name is None or len(names) > 300:
-            return names
-        names.append(name.strip())
+        name = focused_name(view)
+        if name is None:
+            break
+        names.append(name)
+    return names

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from hf_lecture_models import RecurrentConfig, RecurrentForCausalLM
-from hf_lecture_models.lab.live.pages import PAGES, standalone_page
+from hf_lecture_models.lab.live.pages import PAGES
 from hf_lecture_models.layers.recurrent_cells import cell_from_kernel
 from hf_lecture_models.trainer.optimization import clip_gradients
-from tests.live.running import opened, run_node, tab_stops
+from tests.live.running import opened, page_file, run_node, tab_stops
 
 SCRIPTS = ["numbers.js", *PAGES["gradients"].parts]
 SEEDS = [1, 2, 3, 4, 5]
@@ -195,9 +195,7 @@ def test_what_the_page_says_about_training(tmp_path):
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("live") / "gradients.html"
-    path.write_text(standalone_page(PAGES["gradients"]), encoding="utf-8")
-    return path
+    return page_file(tmp_path_factory.mktemp("live"), "gradients")
 
 
 def wait_for_end(view):

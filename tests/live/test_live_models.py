@@ -45,8 +45,8 @@ def test_parts_of_the_tales_have_no_paragraph_in_common():
 def test_pages_with_models_are_small_and_say_how_good_the_models_are():
     corpus = read_tales()
     tokenizer = make_tokenizer(corpus)
-    assert {name for name, page in PAGES.items() if page.has_models} == live_models.PAGES.keys()
-    for name, page in live_models.PAGES.items():
+    assert {name for name, page in PAGES.items() if page.has_models} == live_models.PAGE_MODELS.keys()
+    for name, page in live_models.PAGE_MODELS.items():
         # Networks of the real sizes, not trained.
         models = {
             title: train_model(recipe, corpus, tokenizer) if recipe == TRIGRAM else make_network(recipe, tokenizer)[0]

@@ -26,7 +26,7 @@ from hf_lecture_models.lab.live.weights import LiveModel, weights_script
 from hf_lecture_models.layers.positions import alibi_slopes, causal_buckets
 from hf_lecture_models.tokenization.unknown_words import UnknownWordError
 from tests.live.conftest import TEXTS
-from tests.live.running import opened, run_node
+from tests.live.running import focused_name, opened, run_node, tab_to
 
 SCRIPTS = ["numbers.js", *PAGES["next_word"].parts]
 JS_CLASSES = {NGramForCausalLM: "NGram", RecurrentForCausalLM: "LSTM", SelfAttentionForCausalLM: "SelfAttention"}
@@ -507,21 +507,6 @@ def test_a_model_that_does_not_run_leaves_the_others(browser, page):
         assert "Only the first 200 words are read; the last 100 are left out." in cards.nth(0).inner_text()
 
 
-FOCUSED = """() => {
-  const { labels, ariaLabel, textContent } = document.activeElement;
-  return labels?.[0]?.textContent ?? ariaLabel ?? textContent;
-}"""
-
-
-def reach(view, name: str) -> None:
-    """Press Tab until an element whose name begins so has the focus."""
-    for _ in range(80):
-        view.keyboard.press("Tab")
-        if view.evaluate(FOCUSED).startswith(name):
-            return
-    raise AssertionError(f"{name} was not reached")
-
-
 @pytest.mark.slow
 def test_the_page_works_by_keyboard_alone(browser, page):
     with opened(browser, page, width=390) as view:
@@ -531,30 +516,30 @@ def test_the_page_works_by_keyboard_alone(browser, page):
         view.keyboard.type("ran ")
         assert text.input_value() == "the old cat ran "
         assert first.locator(".next-word-piece").count() == 4
-        reach(view, "a mo")
+        tab_to(view, "a mo")
         view.keyboard.press("Enter")
         assert text.input_value() == "a mo"
-        reach(view, "mouse")
+        tab_to(view, "mouse")
         view.keyboard.press("Enter")
         assert text.input_value() == "a mouse "
         focused = "document.activeElement.className"
         assert view.evaluate(focused) == "live-bar", "the bar keeps the focus"
-        reach(view, "Write 10 words with LSTM")
+        tab_to(view, "Write 10 words with LSTM")
         view.keyboard.press("Enter")
         written = first.locator(".next-word-written").inner_text().removeprefix("… ")
         view.keyboard.press("Tab")
         view.keyboard.press("Enter")
         assert text.input_value() == f"a mouse {written.removesuffix('(end)').rstrip()} "
-        assert view.evaluate(FOCUSED) == "Write 10 words with LSTM"
+        assert focused_name(view) == "Write 10 words with LSTM"
         view.keyboard.press("Enter")
         before = first.locator(".next-word-written").inner_text()
         for name, key in (("Temperature", "Home"), ("Seed", "ArrowUp")):  # the lowest temperature, the next seed
-            reach(view, name)
+            tab_to(view, name)
             view.keyboard.press(key)
             after = first.locator(".next-word-written").inner_text()
             assert after != before, name
             before = after
-        reach(view, "Head")
+        tab_to(view, "Head")
         map_before = view.locator(".next-word-map").inner_text()
         view.keyboard.press("ArrowDown")
         assert view.locator(".next-word-map").inner_text() != map_before
