@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hf_lecture_models.lab.demo.rendering import bar, block, escaped, marked, name_html, table, unknown_legend
+from hf_lecture_models.lab.demo.rendering import bar, block, escaped, marked, name_html, scrolled, table, unknown_legend
 from hf_lecture_models.lab.demo.style import TAG_COLOURS
 
 Found = Sequence[Mapping[str, Any]]
@@ -93,6 +93,6 @@ def render_answer(context: str, found: Found, unknown: Sequence[tuple[int, int]]
         text = marked(context, unknown, 0, start) + answer + marked(context, unknown, end)
         note = "The answer is marked."
     named = [{**one, "label": one["label"] or "no answer"} for one in found]
-    shown = f'<div class="text" tabindex="0" role="region" aria-label="text with its answer">{text}</div>'
+    shown = scrolled("text with its answer", text)
     legend = unknown_legend() if unknown else ""
     return block(f'{shown}<p class="note">{note}</p>{legend}{_table("answer", named)}')

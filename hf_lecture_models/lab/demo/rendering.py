@@ -15,8 +15,6 @@ from hf_lecture_models.lab.demo.style import STEPS, step, step_name
 _KINDS = {"end": "end of the text", "unknown": "an unknown word"}
 _UNKNOWN = ' class="unknown" title="unknown to this model"'
 _NOT_KNOWN = "not in the vocabulary: the model reads <unk>"
-# What scrolls must be reached by the keyboard, and have a name.
-_SCROLLED = '<div class="text" tabindex="0" role="region" aria-label="the text">'
 # The page puts values into a template of its own, in which these characters have a meaning.
 _TEMPLATE_SIGNS = str.maketrans({sign: f"&#{ord(sign)};" for sign in "${}`"})
 
@@ -75,16 +73,17 @@ def render_continuation(result: dict[str, Any], unknown: Sequence[tuple[int, int
     if result["stopped_at_limit"]:
         end = "; the model can read no more than that and your text"
     legend = unknown_legend() if unknown else ""
-    return block(
-        f'{_SCROLLED}<span class="word">{marked(result["prompt"], unknown)}</span>'
-        f'<span class="word new">{escaped(result["completion"])}</span></div>'
-        f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>{legend}'
+    text = (
+        f'<span class="word">{marked(result["prompt"], unknown)}</span>'
+        f'<span class="word new">{escaped(result["completion"])}</span>'
     )
+    note = f'<p class="note">{result["tokens"] - result["finished"]} new tokens{end}.</p>'
+    return block(scrolled("the text", text) + note + legend)
 
 
 def render_translation(text: str) -> str:
     """Return a translation, line by line."""
-    return block(f'{_SCROLLED}<span class="word">{escaped(text)}</span></div>')
+    return block(scrolled("the text", f'<span class="word">{escaped(text)}</span>'))
 
 
 def render_next_tokens(tokens: Sequence[NextToken]) -> str:
@@ -107,8 +106,18 @@ def render_next_tokens(tokens: Sequence[NextToken]) -> str:
 
 def table(head: str, rows: str, name: str) -> str:
     """Return a table of these cells and rows, which scrolls sideways where the screen is too narrow for its words."""
-    scrolled = f'<div class="wide" tabindex="0" role="region" aria-label="{escaped(name)}">'
-    return f"{scrolled}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    return scrolled(name, f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>", "wide")
+
+
+def scrolled(name: str, content: str, kind: str = "text") -> str:
+    """Return a part of the page that may scroll; the keyboard reaches it, and screen readers say its name.
+
+    Args:
+        name: of the part, as plain text.
+        content: HTML.
+        kind: its classes in `style.py`.
+    """
+    return f'<div class="{kind}" tabindex="0" role="region" aria-label="{escaped(name)}">{content}</div>'
 
 
 def bar(part: float) -> str:

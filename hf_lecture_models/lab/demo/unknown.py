@@ -11,7 +11,7 @@ from hf_lecture_models.analysis.neighbours import special_ids
 from hf_lecture_models.base.traits import trait
 from hf_lecture_models.evaluation.encoding import unknown_tokens
 from hf_lecture_models.lab.demo.answers import LoadedModel
-from hf_lecture_models.lab.demo.rendering import block, escaped, marked, name_html, unknown_legend
+from hf_lecture_models.lab.demo.rendering import block, escaped, marked, name_html, scrolled, unknown_legend
 from hf_lecture_models.tokenization.splitting import WORD
 
 Spans = list[tuple[int, int]]
@@ -69,14 +69,10 @@ def as_read(models: Sequence[LoadedModel], *texts: str) -> str:
         return ""
     boxes = "".join(
         (f'<p class="note">{escaped(", ".join(names))}</p>' if len(models) > 1 else "")
-        + _scrolled(f"text as {names[0]} reads it", lines)
+        + scrolled(f"text as {names[0]} reads it", lines)
         for lines, names in shown.items()
     )
     return block(boxes + unknown_legend())
-
-
-def _scrolled(name: str, content: str, kind: str = "text") -> str:
-    return f'<div class="{kind}" tabindex="0" role="region" aria-label="{escaped(name)}">{content}</div>'
 
 
 def known_vocabulary(loaded: LoadedModel) -> tuple[str, list[str]]:
@@ -144,7 +140,7 @@ def render_known(models: Sequence[LoadedModel]) -> str:
         head = f"These models know few words ({span} each): see which"
     items = ""
     for loaded, (said, words) in zip(models, known, strict=True):
-        listed = _scrolled(f"words of {loaded.name}", escaped(" ".join(words)), "text words") if words else ""
+        listed = scrolled(f"words of {loaded.name}", escaped(" ".join(words)), "text words") if words else ""
         items += f"<li>{name_html(loaded.name)}: {escaped(said)}{listed}</li>"
     note = (
         '<p class="note">They were trained on the sentences of their recipes, or on small images: enough to show how '
