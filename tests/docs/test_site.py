@@ -7,7 +7,6 @@ import json
 import os
 import posixpath
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +22,7 @@ from docs._site.gather import gather
 from docs._site.links import page_file, rewrite_links
 from docs._site.notebooks import add_outputs, picture_text, read_notebook
 from docs._site.sources import source_page, split_rows
+from tests.browser import axe_violations, chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -229,12 +229,8 @@ def test_numbers_with_exponents_are_nowhere_mathematics(built):
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if (browser := shutil.which("chromium")) is None:
-        pytest.skip("no Chromium in PATH")
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+def browser():
+    yield from chromium()
 
 
 SHOWN = ("index", "docs/lecture_map", "docs/usage", "docs/claims", "docs/notebooks/03_ngrams_and_smoothing")
@@ -252,9 +248,8 @@ LAYOUT = """() => ({
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])
-def test_pages_fit_a_phone_and_a_small_screen(built, chromium, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python")
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_pages_fit_a_phone_and_a_small_screen(built, browser, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     for name in SHOWN:
         page.goto((built / f"{name}.html").as_uri())
         found = page.evaluate(LAYOUT)
@@ -262,7 +257,5 @@ def test_pages_fit_a_phone_and_a_small_screen(built, chromium, width, scheme):
         assert found["page"] <= width, name
         assert found["cut"] == 0, f"{name}: columns of a table are out of sight"
         assert found["title"], name
-        page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-        violations = page.evaluate("axe.run()")["violations"]
-        assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in violations], name
+        assert axe_violations(page) == [], name
     page.close()

@@ -1,10 +1,11 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """The items of a picture, from top to bottom, and how each one is drawn.
 
-An item is drawn into a column of a given width, and says how high it was.
+`draw` of an item draws it into a column of a given width, and returns its height.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -74,15 +75,15 @@ class Canvas:
 
 
 @dataclass(frozen=True)
-class Item:
+class Item(ABC):
     """A part of a picture."""
 
     starts = False
     """True for an input, which has no arrow above it."""
 
+    @abstractmethod
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> float:
         """Draw it into a column, and return its height."""
-        raise NotImplementedError
 
     def boxes(self) -> "Iterator[Box]":
         """Return all boxes within."""
@@ -418,12 +419,10 @@ def _n(number: float) -> str:
 def draw(title: str, items: tuple[Item, ...], links: tuple[Link, ...], recording: Recording) -> str:
     """Return a picture as SVG: a white card with the title, the items from top to bottom, and the links."""
     canvas, kind = Canvas(recording), type(recording.model).__name__
-    left = MARGIN + (16 if any(link.side == "left" for link in links) else 0)
-    right = MARGIN + (16 if any(link.side == "right" for link in links) else 0)
-    left = right = max(left, right)
+    side = MARGIN + (16 if links else 0)
     canvas.text(WIDTH / 2, 30, title, "head")
     canvas.text(WIDTH / 2, 50, kind, "code")
-    height = 68 + Column(items).draw(canvas, left, 68, WIDTH - left - right)
+    height = 68 + Column(items).draw(canvas, side, 68, WIDTH - 2 * side)
     for link in links:
         link.draw(canvas, MARGIN - 2)
     for number, line in enumerate(("Under each module's name: how many numbers it holds.", "Dropout is left out.")):
