@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tokenizers.models import WordLevel
 
 from hf_lecture_models.analysis.neighbours import special_ids
 from hf_lecture_models.base.traits import trait
@@ -91,28 +92,23 @@ def known_vocabulary(loaded: LoadedModel) -> tuple[str, list[str]]:
     images = f"images, made {size} × {size} pixels" if size else ""
     if not hasattr(tokenizer, "get_vocab"):
         return images or "no texts", []
-    if hasattr(tokenizer, "max_characters_per_token"):
-        said, words = "any word, in letters", _words_of_recipe(loaded.model)
-    else:
-        ids = sorted(special_ids(tokenizer))
-        words = sorted(set(tokenizer.get_vocab()) - set(tokenizer.convert_ids_to_tokens(ids)))
-        said = f"{len(words):,} words"
-        if not _has_words(tokenizer):
-            said = (
-                f"{len(words):,} pieces of words"
-                if unknown_tokens(tokenizer)
-                else f"any text, in {len(words):,} pieces"
-            )
-            words = _words_of_recipe(loaded.model)
-    if words and not said.endswith("words"):
+    said, words = _what_it_reads(tokenizer)
+    if words is None and (words := _words_of_recipe(loaded.model)):
         said += f"; trained on {len(words):,} words"
     return (f"{images}; it writes {said}" if images else said), words if len(words) <= _MOST_SHOWN else []
 
 
-def _has_words(tokenizer: Any) -> bool:
-    """Return whether a token is a word, so that other words are unknown."""
-    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
-    return type(model).__name__ == "WordLevel"
+def _what_it_reads(tokenizer: Any) -> tuple[str, list[str] | None]:
+    """Return what a tokenizer reads, in a few words, and its vocabulary; None for one of pieces or letters."""
+    if hasattr(tokenizer, "max_characters_per_token"):
+        return "any word, in letters", None
+    special = tokenizer.convert_ids_to_tokens(sorted(special_ids(tokenizer)))
+    known = sorted(set(tokenizer.get_vocab()) - set(special))
+    if isinstance(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None), WordLevel):
+        return f"{len(known):,} words", known
+    return f"{len(known):,} pieces of words" if unknown_tokens(
+        tokenizer
+    ) else f"any text, in {len(known):,} pieces", None
 
 
 def _words_of_recipe(model: Any) -> list[str]:
