@@ -93,22 +93,21 @@ def known_vocabulary(loaded: LoadedModel) -> tuple[str, list[str]]:
     if not hasattr(tokenizer, "get_vocab"):
         return images or "no texts", []
     said, words = _what_it_reads(tokenizer)
-    if words is None and (words := _words_of_recipe(loaded.model)):
+    if not words and (words := _words_of_recipe(loaded.model)):
         said += f"; trained on {len(words):,} words"
     return (f"{images}; it writes {said}" if images else said), words if len(words) <= _MOST_SHOWN else []
 
 
-def _what_it_reads(tokenizer: Any) -> tuple[str, list[str] | None]:
-    """Return what a tokenizer reads, in a few words, and its vocabulary; None for one of pieces or letters."""
+def _what_it_reads(tokenizer: Any) -> tuple[str, list[str]]:
+    """Return what a tokenizer reads, in a few words, and its words; no words for one of pieces or letters."""
     if hasattr(tokenizer, "max_characters_per_token"):
-        return "any word, in letters", None
+        return "any word, in letters", []
     special = tokenizer.convert_ids_to_tokens(sorted(special_ids(tokenizer)))
     known = sorted(set(tokenizer.get_vocab()) - set(special))
     if isinstance(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None), WordLevel):
         return f"{len(known):,} words", known
-    return f"{len(known):,} pieces of words" if unknown_tokens(
-        tokenizer
-    ) else f"any text, in {len(known):,} pieces", None
+    said = f"{len(known):,} pieces of words" if unknown_tokens(tokenizer) else f"any text, in {len(known):,} pieces"
+    return said, []
 
 
 def _words_of_recipe(model: Any) -> list[str]:
