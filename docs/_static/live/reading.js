@@ -7,7 +7,7 @@
  */
 function typedWords(text, tokenizer, most) {
   if (!(tokenizer instanceof WordTokenizer)) return { words: text ? [text] : [], prefix: "", left: 0 };
-  const parts = text.split(WHITE_SPACE).filter(Boolean);
+  const parts = withKnownMarks(text, tokenizer).split(WHITE_SPACE).filter(Boolean);
   const words = parts.flatMap((part) => wordsOfPart(part, tokenizer));
   const isFinished = !/[\p{L}\p{M}\p{N}]$/u.test(text) || WHITE_SPACE.test(text.at(-1));
   const prefix = isFinished || !words.length ? "" : words.pop();
@@ -103,9 +103,9 @@ class TextReader {
     const ids = [];
     let state = this.states.at(-1);
     let logProbs = this.logProbs;
-    while (ids.length < number && this.ids.length + ids.length <= model.longest) {
-      const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
+    const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
     const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
+    while (ids.length < number && this.ids.length + ids.length <= model.longest) {
       const id = drawnWord(logProbs, may, temperature, random());
       if (id === undefined) break;
       ids.push(id);
