@@ -492,7 +492,7 @@ function smoothingCurve(points, best, current, parameter) {
     .map((point) => Math.log(point.y))
     .concat(Number.isFinite(current.y) ? [Math.log(current.y)] : []);
   const low = Math.min(...values) - 0.05,
-    high = Math.max(...values) + 0.05;
+    high = Math.max(low + 0.1, ...values) + 0.05;
   const xs = parameter ? [parameter.min, parameter.max] : [1, 4];
   const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
   const y = (value) => top + ((high - Math.log(value)) / (high - low)) * (height - top - bottom);
@@ -500,7 +500,7 @@ function smoothingCurve(points, best, current, parameter) {
   const text = (at, down, content, anchor = "middle") =>
     smoothingShape("text", { x: at, y: down, "text-anchor": anchor, class: "smoothing-tick" }, content);
   const ticks = parameter ? [0, 0.25, 0.5, 0.75, 1].map((part) => xs[0] + part * (xs[1] - xs[0])) : SMOOTHING_ORDERS;
-  const levels = [low + 0.05, (low + high) / 2, high - 0.05].map(Math.exp);
+  const levels = [low + 0.05, ...(high - low > 0.18 ? [(low + high) / 2, high - 0.05] : [])].map(Math.exp);
   const grid = levels.flatMap((level) => [
     smoothingShape("line", { x1: left, x2: width - right, y1: y(level), y2: y(level), class: "smoothing-grid" }),
     text(left - 6, y(level) + 5, level.toPrecision(3), "end"),
