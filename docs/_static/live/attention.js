@@ -43,8 +43,8 @@ class AttentionPage {
       this.box.box,
       element("div", { className: "live-buttons" }, "Try:", ...texts.map((text) => this.exampleButton(text))),
       softText(
-        "Choose a word: it looks back at the words before it, and at itself. The more colour, the larger its weight a. " +
-          "A dotted word is unknown to the model, which reads <unk> instead.",
+        "Choose a word: it looks back at the words before it, and at itself. The more colour, the larger its " +
+          "weight a. A dotted word is unknown to the model, which reads <unk> instead.",
       ),
       this.chips,
       this.makeChoices(),

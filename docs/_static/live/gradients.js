@@ -220,7 +220,8 @@ class GradientsPage {
       to: 1,
       ticks: [0, 0.25, 0.5, 0.75, 1].map((p) => [p, `${100 * p} %`]),
     });
-    const losses = Object.values(this.history).flatMap((past) => meanOfLast(past.map((step) => step.loss), MEAN_OF_STEPS));
+    const lossesOf = (past) => meanOfLast(past.map((step) => step.loss), MEAN_OF_STEPS);
+    const losses = Object.values(this.history).flatMap(lossesOf);
     const most = Math.ceil(losses.reduce((largest, [, loss]) => Math.max(largest, loss), 2.5) * 2) / 2;
     const lossTicks = most > 4 ? [0, most / 2, most] : [0, 1, 2];
     this.drawCurve("loss", (l) => l.toFixed(2), { from: 0, to: most, ticks: lossTicks.map((l) => [l, l]) });

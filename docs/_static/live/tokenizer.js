@@ -421,7 +421,7 @@ function bestPieces(letters, scoreOf, longest, unknownScore) {
 
 const PLAIN_MARKS = { "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "‚": "'", "–": "-", "—": "-" };
 
-/** A text with plain quotes and hyphens in place of those that phones type, where the tokenizer knows only the plain. */
+/** A text with plain quotes and hyphens for those that phones type, where the tokenizer knows only the plain ones. */
 function withKnownMarks(text, tokenizer) {
   const hasMark = (mark) => tokenizer.tokens.some((token) => token.includes(mark));
   tokenizer.plainMarks ??= Object.fromEntries(
