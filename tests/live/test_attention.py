@@ -168,3 +168,6 @@ def test_the_page_is_used_by_keyboard_alone(browser, file):
         view.keyboard.press("Enter")
         assert "“old” looks most at" in status.inner_text()
         assert view.evaluate("document.activeElement.textContent") == "old"
+        view.get_by_label("Your text").fill("the zebra " + "x" * 30)
+        assert view.locator(".live-buttons .live-unknown").all_inner_texts() == ["zebra", "x" * 20 + "…"]
+        assert "“xxx" in status.inner_text()

@@ -228,3 +228,18 @@ def test_a_training_stops_and_starts(browser, file):
         assert "right answers for 200 new texts" in view.locator("[role=status]").inner_text()
         view.get_by_role("button", name="Train again", exact=True).click()
         assert view.locator("[role=status]").inner_text() == "Training ..."
+
+
+@pytest.mark.slow
+def test_gradients_that_grow_are_drawn_whole(browser, file):
+    with opened(browser, file) as view:
+        view.evaluate("RECALL_DEFAULTS.steps = 100000")
+        view.get_by_role("button", name="20 words", exact=True).click()
+        view.get_by_label("Words in a text, T").fill("40")
+        view.get_by_label("Size of V at the start").fill("4")
+        view.get_by_role("button", name="Stop", exact=True).click()
+        plot = view.locator("figure > svg").first  # the gradients before training
+        assert "10⁴" in plot.locator("text").all_text_contents()
+        drawn = [line.get_attribute("d") for line in plot.locator("path[stroke]").all()]
+        heights = [float(point.split()[1]) for line in drawn for point in line[1:].split("L")]
+        assert min(heights) > 10.5  # 10 is the upper edge, where a line would be cut

@@ -411,6 +411,8 @@ TYPED = {
     "The CAT, ": (["the", "cat", ","], ""),
     "cat;": (["cat;"], ""),
     "(the cat)": (["(", "the", "cat", ")"], ""),
+    "the king’s ": (["the", "king", "'s"], ""),
+    "the “cat” ": (["the", "“cat”"], ""),
     "the <unk> cat.": (["the", "<unk>", "cat", "."], ""),
     "the\x85ca": (["the"], "ca"),
     "the \ufeffca": (["the"], "\ufeffca"),
@@ -426,7 +428,7 @@ def test_what_is_typed_becomes_words_of_the_training_text(tmp_path):
     answers = run_node(tmp_path, SCRIPTS, code, [tokenizer.backend_tokenizer.to_str(), list(TYPED)])
     for (text, (words, prefix)), answer in zip(TYPED.items(), answers, strict=True):
         assert (answer["words"], answer["prefix"]) == (words, prefix), text
-    assert [answer["left"] for answer in answers] == [0] * 11 + [2]
+    assert [answer["left"] for answer in answers] == [0] * 13 + [2]
 
 
 def test_words_are_drawn_as_often_as_the_temperature_says(tmp_path, live_models):

@@ -2,6 +2,7 @@
 // Attention by hand: all numbers of a head for a word of the reader's text, and the next word with heads switched off.
 
 const MOST_WORDS = 40;
+const MOST_LETTERS = 20; // of a word; the rest is not shown
 const NEXT_WORDS = 8;
 const ATTENTION_TEXTS = ["the old cat saw the mouse and the "];
 
@@ -32,6 +33,7 @@ class AttentionPage {
     this.chips = element("div", { className: "live-buttons", role: "group", "aria-label": "The word that looks back" });
     this.summary = element("p", { role: "status" });
     this.next = element("div", { className: "live-wide" });
+    this.vectors = element("div");
     this.numbers = element("div", { className: "live-wide" });
     this.explained = element("div", { className: "live-explained", role: "status", tabIndex: 0 });
     const card = (colour, ...parts) =>
@@ -41,7 +43,8 @@ class AttentionPage {
       this.box.box,
       element("div", { className: "live-buttons" }, "Try:", ...texts.map((text) => this.exampleButton(text))),
       softText(
-        "Choose a word: it looks back at the words before it, and at itself. The darker, the larger its weight a.",
+        "Choose a word: it looks back at the words before it, and at itself. The more colour, the larger its " +
+          "weight a. A dotted word is unknown to the model, which reads <unk> instead.",
       ),
       this.chips,
       this.makeChoices(),
@@ -49,7 +52,7 @@ class AttentionPage {
       element(
         "div",
         { className: "live-attention" },
-        card("--live-c", this.numbers, this.explained),
+        card("--live-c", this.vectors, element("div", {}, this.numbers, this.explained)),
         card("--live-b", this.makeHeads(), this.next),
       ),
       softText(this.about),
@@ -66,7 +69,7 @@ class AttentionPage {
 
   /** Takes the layer and head without which the likeliest next word changes most. */
   lookWhereItMatters() {
-    const ids = this.wordsOf(this.box.input.value);
+    const ids = this.wordsOf(this.box.input.value).map(({ id }) => id);
     const logProbs = this.model.logProbs(this.reading.full.read(ids).at(-1));
     const top = indexOfLargest(logProbs);
     let most = -1;
@@ -78,9 +81,18 @@ class AttentionPage {
     );
   }
 
-  /** The ids of a text's first words. */
+  /** The first words of a text, [{id, text}], with those that the tokenizer puts before and after. */
   wordsOf(text) {
-    return this.tokenizer.encode(text).slice(0, Math.min(MOST_WORDS, this.model.longest));
+    const { before, after, tokens } = this.tokenizer;
+    const special = (ids) => ids.map((id) => ({ id, text: tokens[id] }));
+    const pieces = this.tokenizer.pieces(withKnownMarks(text, this.tokenizer));
+    return [...special(before), ...pieces, ...special(after)].slice(0, Math.min(MOST_WORDS, this.model.longest));
+  }
+
+  /** The button that chooses the word at place t; dotted where the model does not know it. */
+  chip(t) {
+    const className = this.ids[t] === this.tokenizer.unknown ? "live-unknown" : "";
+    return button(this.words[t], () => this.choose(t), { className });
   }
 
   /** Layer and head, as lists. */
@@ -130,14 +142,15 @@ class AttentionPage {
 
   /** Reads the text with all heads and with those that are on, and draws all. */
   read() {
-    const ids = this.wordsOf(this.box.input.value);
-    const same = String(ids) === String(this.ids);
-    if (!same) this.chosen = ids.length - 1;
-    this.ids = ids;
-    this.words = ids.map((id) => this.tokenizer.tokens[id]);
+    const found = this.wordsOf(this.box.input.value);
+    const words = found.map(({ text }) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text));
+    const same = JSON.stringify(words) === JSON.stringify(this.words);
+    if (!same) this.chosen = words.length - 1;
+    const ids = found.map(({ id }) => id);
+    Object.assign(this, { ids, words });
     this.full = this.reading.full.read(ids);
     this.states = this.reading.now.read(ids);
-    if (!same) this.chips.replaceChildren(...this.words.map((word, t) => button(word, () => this.choose(t))));
+    if (!same) this.chips.replaceChildren(...this.words.map((_, t) => this.chip(t)));
     this.drawWord();
   }
 
@@ -181,7 +194,7 @@ class AttentionPage {
     const head = headOf("word", ...columns.map(([, { head: of }]) => of(numbers)));
     const table = element("table", { className: "live-numbers" }, head, element("tbody", {}, ...rows.reverse()));
     table.addEventListener("keydown", (event) => this.moveInTable(event));
-    this.numbers.replaceChildren(
+    this.vectors.replaceChildren(
       element("h2", { textContent: `“${this.words[this.chosen]}” in layer ${this.layer + 1}, head ${this.head + 1}` }),
       element(
         "p",
@@ -192,8 +205,8 @@ class AttentionPage {
         off,
       ),
       softText("Choose a number to see where it comes from; arrow keys move in the table."),
-      table,
     );
+    this.numbers.replaceChildren(table);
     this.explain(this.cell.column, this.cell.s);
   }
 
@@ -201,7 +214,7 @@ class AttentionPage {
   explain(column, s) {
     this.cell = { column, s };
     const inTable = s < 0 ? { column: "a", s: this.chosen } : this.cell; // where the key Tab enters the table
-    for (const one of this.numbers.querySelectorAll(".live-cell")) {
+    for (const one of [this.vectors, this.numbers].flatMap((part) => [...part.querySelectorAll(".live-cell")])) {
       const is = (cell) => one.dataset.column === cell.column && Number(one.dataset.s) === cell.s;
       one.setAttribute("aria-pressed", is(this.cell));
       one.tabIndex = Number(one.dataset.s) < 0 || is(inTable) ? 0 : -1;

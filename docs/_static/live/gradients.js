@@ -220,11 +220,16 @@ class GradientsPage {
       to: 1,
       ticks: [0, 0.25, 0.5, 0.75, 1].map((p) => [p, `${100 * p} %`]),
     });
-    this.drawCurve("loss", (l) => l.toFixed(2), { from: 0, to: 2.5, ticks: [0, 1, 2].map((l) => [l, l]) });
+    const lossesOf = (past) => meanOfLast(past.map((step) => step.loss), MEAN_OF_STEPS);
+    const losses = Object.values(this.history).flatMap(lossesOf);
+    const most = Math.ceil(losses.reduce((largest, [, loss]) => Math.max(largest, loss), 2.5) * 2) / 2;
+    const lossTicks = most > 4 ? [0, most / 2, most] : [0, 1, 2];
+    this.drawCurve("loss", (l) => l.toFixed(2), { from: 0, to: most, ticks: lossTicks.map((l) => [l, l]) });
     const norms = [this.before, this.now].flatMap((one) => Object.values(one));
-    const lowest = Math.min(...norms.map((one) => Math.min(...shares(one))));
-    const floor = Math.max(-16, Math.min(-6, 2 * Math.floor(lowest / 2)));
-    for (const name of ["before", "now"]) this.drawGradients(this.charts[name], this[name], floor);
+    const powers = norms.flatMap(shares);
+    const from = Math.max(-16, Math.min(-6, 2 * Math.floor(Math.min(...powers) / 2)));
+    const to = Math.min(16, Math.max(2, 2 * Math.ceil(Math.max(...powers) / 2)));
+    for (const name of ["before", "now"]) this.drawGradients(this.charts[name], this[name], { from, to });
   }
 
   /** Draws a field of the steps so far, a line for each network. */
@@ -241,13 +246,14 @@ class GradientsPage {
     this.charts[field].draw({ x, y, lines, summary: ends.join(", ") });
   }
 
-  drawGradients(chart, norms, floor) {
+  /** Draws lengths of gradients as shares of the last one, from 10^from to 10^to. */
+  drawGradients(chart, norms, { from, to }) {
     const last = this.settings.length;
     const lines = Object.fromEntries(
       Object.entries(norms).map(([name, values]) => [name, shares(values).map((y, t) => [t + 1, y])]),
     );
     const powers = [];
-    for (let power = floor; power <= 2; power += floor < -8 ? 4 : 2)
+    for (let power = from; power <= to; power += to - from > 10 ? 4 : 2)
       powers.push([power, power ? `10${superscript(power)}` : "1"]);
     const middle = Math.round((1 + last) / 2);
     const ticks = [...new Set([1, middle, last])].map((t) => [t, t]);
@@ -256,7 +262,7 @@ class GradientsPage {
       .join("; ");
     chart.draw({
       x: { from: 1, to: last, ticks },
-      y: { from: floor, to: 2, ticks: powers },
+      y: { from, to, ticks: powers },
       lines,
       summary: `At the first word, of that at the last: ${summary}`,
     });

@@ -64,7 +64,7 @@ function nextWordSettings(page) {
   });
   const all = button(`All write ${NEXT_WORD.written} words`, () => page.cards.forEach((card) => card.write()));
   const group = { role: "group", "aria-label": "How words are drawn", className: "live-fields next-word-settings" };
-  return element("div", group, temperature.box, seed.box, all);
+  return element("div", group, temperature.box, seed.box, ...(page.cards.length > 1 ? [all] : []));
 }
 
 /** What temperature and seed do. */
@@ -87,7 +87,7 @@ class NextWordCard {
     this.tokenizer = new WordTokenizer(LIVE.tokenizers[tokenizer]);
     this.reader = new TextReader(model, this.tokenizer);
     this.inside = kind.inside(this.reader, config);
-    const about = nextWordAbout(kind.memory(config), seen, config);
+    const about = nextWordAbout(kind.memory(config), seen, this.tokenizer);
     this.problem = element("p", { hidden: true });
     this.answer = element("div", {}, ...this.parts());
     this.root = element("section", { className: "live-card next-word-card" });
@@ -238,8 +238,9 @@ class NextWordCard {
 }
 
 /** What a model remembers, knows and has seen, in one line. */
-function nextWordAbout(memory, seen, config) {
-  const known = `knows ${NEXT_WORD_NUMBERS.format(config.vocab_size)} words`;
+function nextWordAbout(memory, seen, { tokens, added, unknown }) {
+  const words = tokens.filter((_, id) => id !== unknown && !added.has(id)).length;
+  const known = `knows ${NEXT_WORD_NUMBERS.format(words)} words`;
   return `${[memory, known, seen && `has seen ${seen}`].filter(Boolean).join(" · ")}.`;
 }
 

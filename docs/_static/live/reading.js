@@ -6,7 +6,8 @@
  * finished, and `left` the number of words after the first `most`, which are left out.
  */
 function typedWords(text, tokenizer, most) {
-  const parts = text.split(WHITE_SPACE).filter(Boolean);
+  if (!(tokenizer instanceof WordTokenizer)) return { words: text ? [text] : [], prefix: "", left: 0 };
+  const parts = withKnownMarks(text, tokenizer).split(WHITE_SPACE).filter(Boolean);
   const words = parts.flatMap((part) => wordsOfPart(part, tokenizer));
   const isFinished = !/[\p{L}\p{M}\p{N}]$/u.test(text) || WHITE_SPACE.test(text.at(-1));
   const prefix = isFinished || !words.length ? "" : words.pop();
@@ -103,8 +104,8 @@ class TextReader {
     let state = this.states.at(-1);
     let logProbs = this.logProbs;
     const isWord = (w) => w === tokenizer.end || (w !== tokenizer.unknown && !tokenizer.added.has(w));
+    const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
     while (ids.length < number && this.ids.length + ids.length <= model.longest) {
-      const may = (w) => isWord(w) && (ids.length > 0 || tokenizer.tokens[w].startsWith(prefix));
       const id = drawnWord(logProbs, may, temperature, random());
       if (id === undefined) break;
       ids.push(id);

@@ -503,7 +503,7 @@ function smoothingCurve(points, best, current, parameter) {
     y: {
       from: low - margin,
       to: high + margin,
-      ticks: [low, (low + high) / 2, high].map((log) => [log, Math.exp(log).toPrecision(3)]),
+      ticks: (high - low > 0.12 ? [low, (low + high) / 2, high] : [low]).map((log) => [log, Math.exp(log).toPrecision(3)]),
     },
     lines: {
       curve: points.flatMap(({ x, y }) => at([x], y)),

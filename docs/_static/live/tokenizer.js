@@ -411,3 +411,16 @@ function bestPieces(letters, scoreOf, longest, unknownScore) {
   for (let end = letters.length; end > 0; end = best[end].start) steps.unshift(best[end]);
   return { score: best[letters.length].score, steps };
 }
+
+// What readers type
+
+const PLAIN_MARKS = { "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "‚": "'", "–": "-", "—": "-" };
+
+/** A text with plain quotes and hyphens for those that phones type, where the tokenizer knows only the plain ones. */
+function withKnownMarks(text, tokenizer) {
+  const hasMark = (mark) => tokenizer.tokens.some((token) => token.includes(mark));
+  tokenizer.plainMarks ??= Object.fromEntries(
+    Object.entries(PLAIN_MARKS).filter(([mark, plain]) => !hasMark(mark) && hasMark(plain)),
+  );
+  return text.replace(/[“”„‘’‚–—]/gu, (mark) => tokenizer.plainMarks[mark] ?? mark);
+}

@@ -47,7 +47,7 @@ PAGES = {
         LivePage(
             "next_word",
             "What comes next?",
-            "Three models of the lectures read along while you type.",
+            "Models of the lectures read along while you type, and say which word they expect.",
             (
                 *("safetensors.js", "tokenizer.js", "ngram.js", "lstm.js", "self_attention.js"),
                 *("reading.js", "inside.js"),
