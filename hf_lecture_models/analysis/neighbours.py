@@ -4,7 +4,8 @@
 The input embeddings R are the rows that the model reads, the output embeddings the rows of its last layer, with which
 it compares a history. Cosine: u·v / (|u| |v|); Euclidean: |u - v|.
 
-A word is looked up with a space before it, or else as it begins a text. Neighbours are tokens of the vocabulary.
+A word is looked up with a space before it, or else as it begins a text; a token with a space inside, such as GloVe's
+". . .", as the vocabulary spells it. Neighbours are tokens of the vocabulary.
 Special tokens and the word itself are left out by default, and rows of zeros, which have no direction, under the
 cosine. Similarities that agree to twelve decimals are equal: the lower id comes first.
 """
@@ -92,8 +93,9 @@ def nearest_neighbours(
 
     Raises:
         TypeError: `words` is one str.
-        ValueError: a word is unknown, of several tokens, or zero under the cosine; the model has no such embeddings, or
-            they hold NaN or infinity or have fewer rows than the tokenizer has tokens; fewer than `k` tokens are left.
+        ValueError: a word is unknown, of several tokens, or zero under the cosine; the model has no such embeddings, as
+            ELMo, or they hold NaN or infinity or have fewer rows than the tokenizer has tokens; fewer than `k` tokens
+            are left.
     """
     table = embedding_table(model_or_embeddings, which)
     spelling = {id_: token for token, id_ in tokenizer.get_vocab().items()}
@@ -157,7 +159,15 @@ def special_ids(tokenizer: Any) -> set[int]:
     >>> from hf_lecture_models import WordTokenizer
     >>> sorted(special_ids(WordTokenizer.from_words(["is", "was"])))
     [0, 3, 4, 5]
+
+    Raises:
+        ValueError: a token has no id of its own, as in ELMo, which reads a word's letters.
     """
+    if any(isinstance(id_, list) for id_ in tokenizer.all_special_ids):
+        raise ValueError(
+            f"{type(tokenizer).__name__} gives each word a row of letters and not one id, so the model has no table "
+            "with a vector for each word; choose a model with word vectors"
+        )
     added = getattr(tokenizer, "added_tokens_decoder", {})
     return {*tokenizer.all_special_ids, *(id_ for id_, token in added.items() if token.special)}
 
@@ -229,6 +239,9 @@ def _token_ids(tokenizer: Any, word: str, mean_of_pieces: bool) -> tuple[int, ..
         raise TypeError(f"a word is a str, not {type(word).__name__} {word!r}")
     in_text, alone = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (f" {word}", word))
     ids = in_text if len(in_text) == 1 or len(alone) != 1 else alone
+    # The tokenizer splits texts at spaces, so it never finds such a token.
+    if len(word.split()) > 1 and word in (vocabulary := tokenizer.get_vocab()):
+        ids = [vocabulary[word]]
     if not ids:
         raise ValueError(f"the word {word!r} has no token; leave it out")
     pieces = tokenizer.convert_ids_to_tokens(ids)

@@ -4,8 +4,6 @@
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
 
 def training_folder() -> Path:
     """Return the folder of the training scripts and their recipes.
@@ -13,7 +11,7 @@ def training_folder() -> Path:
     Raises:
         FileNotFoundError: the package was installed without them.
     """
-    return _folder(ROOT / "training", "fit_ngram.py", "training scripts")
+    return _folder(Path("training"), "fit_ngram.py", "training scripts")
 
 
 def live_folder() -> Path:
@@ -22,11 +20,12 @@ def live_folder() -> Path:
     Raises:
         FileNotFoundError: the package was installed without them.
     """
-    return _folder(ROOT / "docs" / "_static" / "live", "live.css", "live pages")
+    return _folder(Path("docs", "_static", "live"), "live.css", "live pages")
 
 
-def _folder(in_checkout: Path, file: str, what: str) -> Path:
-    """Return the folder of this name that has the file: the checkout's, or the one that the package brought."""
+def _folder(folder: Path, file: str, what: str) -> Path:
+    """Return the folder that has the file: the checkout's, or the one of the same name that the package brought."""
+    in_checkout = Path(__file__).parents[2] / folder
     if (in_checkout / file).is_file():
         return in_checkout
     try:
@@ -34,6 +33,6 @@ def _folder(in_checkout: Path, file: str, what: str) -> Path:
     except PackageNotFoundError:
         files = []
     for name in files:
-        if name.parts[-2:] == (in_checkout.name, file):
+        if name.parts[-2:] == (folder.name, file):
             return Path(str(name.locate())).resolve().parent
     raise FileNotFoundError(f"the {what} were not installed; install the package's wheel again")

@@ -23,6 +23,7 @@ from hf_lecture_models.lab.studies.neighbour_pictures import (
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.models.recurrent import RecurrentConfig, RecurrentForCausalLM
 from hf_lecture_models.tokenization.byte import ByteTokenizer
+from hf_lecture_models.tokenization.elmo import ElmoTokenizer
 from hf_lecture_models.tokenization.word import WordTokenizer
 
 WORDS = ["is", "was", "are", "cat", "dog"]
@@ -160,6 +161,19 @@ def test_models_without_such_embeddings():
     headless = GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1))
     with pytest.raises(ValueError, match="GPT2Model has no output embeddings.*ask for which='input'"):
         nearest_neighbours(headless, TOKENIZER, ["is"], which="output")
+
+
+def test_elmo_has_no_vectors_of_words():
+    tokenizer = ElmoTokenizer.train(["is was"])
+    with pytest.raises(ValueError, match="ElmoTokenizer gives each word a row of letters"):
+        nearest_neighbours(torch.randn(262, 3), tokenizer, ["is"])
+
+
+def test_a_token_with_a_space_inside_is_found():
+    """As in GloVe's `glove.840B.300d.txt`; of other words with spaces, the tokens are counted."""
+    tokenizer = WordTokenizer.from_words(["is", ". . .", "was"])
+    [dots] = nearest_neighbours(torch.eye(len(tokenizer)), tokenizer, [". . ."], k=1)
+    assert tokenizer.convert_ids_to_tokens(dots.ids) == [". . ."]
 
 
 def with_row(row, value):

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from hf_lecture_cli import app
 from hf_lecture_models.cli import train
-from hf_lecture_models.io import training_folder
+from hf_lecture_models.io import installed_folders
 from hf_lecture_models.tasks.language_models.causal import CausalLM, CausalLMRecipe
 from hf_lecture_models.tasks.registry import TASKS
 
@@ -106,17 +106,17 @@ def test_the_scripts_are_found_where_the_wheel_puts_them(tmp_path: Path, monkeyp
         files: Any = None
 
     monkeypatch.setattr(
-        training_folder, "__file__", str(tmp_path / "site-packages/hf_lecture_models/io/installed_folders.py")
+        installed_folders, "__file__", str(tmp_path / "site-packages/hf_lecture_models/io/installed_folders.py")
     )
-    monkeypatch.setattr(training_folder, "distribution", lambda name: Installed)
+    monkeypatch.setattr(installed_folders, "distribution", lambda name: Installed)
     with pytest.raises(FileNotFoundError, match="the training scripts were not installed"):
-        training_folder.training_folder()
+        installed_folders.training_folder()
     from importlib.metadata import PackagePath
 
     file = PackagePath("../share/hf_lecture_models/training/fit_ngram.py")
     file.dist = type("Dist", (), {"locate_file": lambda self, path: tmp_path / "site-packages" / path})()
     monkeypatch.setattr(Installed, "files", [PackagePath("hf_lecture_cli.py"), file])
-    assert training_folder.training_folder() == tmp_path / "share/hf_lecture_models/training"
+    assert installed_folders.training_folder() == tmp_path / "share/hf_lecture_models/training"
 
 
 def test_the_wheel_carries_all_scripts_and_recipes() -> None:
@@ -125,12 +125,13 @@ def test_the_wheel_carries_all_scripts_and_recipes() -> None:
     patterns = [pattern for patterns in project["tool"]["setuptools"]["data-files"].values() for pattern in patterns]
     carried = {path for pattern in patterns for path in ROOT.glob(pattern)}
     files = {path for path in TRAINING.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert carried == files
+    live = {path for path in (ROOT / "docs" / "_static" / "live").iterdir() if path.is_file()}
+    assert carried == files | live
 
 
 @pytest.mark.slow
-def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
-    """The wheel is built, installed into an environment of its own, and fits the n-gram of its recipe."""
+def test_an_installed_copy_needs_no_checkout(tmp_path: Path) -> None:
+    """The wheel is installed into an environment of its own, fits the n-gram of its recipe, and writes its live page."""
     # find_spec("pip") would give the whole process the standard library's distutils, with which torch cannot compile:
     # setuptools prepares for pip then.
     if not {"pip", "setuptools"} <= {one.name for one in distributions()}:
@@ -139,7 +140,7 @@ def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", "hf_lecture_cli.py"):
         shutil.copy(ROOT / name, source)
-    for name in ("hf_lecture_models", "training"):
+    for name in ("hf_lecture_models", "training", "docs/_static/live"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(tmp_path), str(source)]
@@ -157,7 +158,9 @@ def test_an_installed_copy_trains_without_the_checkout(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "perplexity" in done.stdout
-    assert (tmp_path / "fitted" / "config.json").is_file()
+    live = [place / "bin" / "hf-lecture", "live", "fitted", "page.html"]
+    subprocess.run(live, check=True, capture_output=True, cwd=tmp_path, env=environment)
+    assert "class NGram" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_task_is_named_by_its_script_or_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

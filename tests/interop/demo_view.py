@@ -76,11 +76,12 @@ def open_tab(view: Any, *names: str) -> None:
         wait_until_at_rest(view)
 
 
-def ask(view: Any, button: str, answer: str) -> None:
-    """Press a button, wait for its answer, a selector that matched nothing before, and until it has faded in."""
+def ask(view: Any, button: str | None, answer: str) -> None:
+    """Press a button (None: pressed before), and wait for its answer, a selector that matched nothing before."""
     from playwright.sync_api import TimeoutError
 
-    view.click(f"#button-{button}")
+    if button is not None:
+        view.click(f"#button-{button}")
     try:
         view.wait_for_selector(answer)
     except TimeoutError:

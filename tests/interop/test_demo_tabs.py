@@ -90,6 +90,7 @@ def ask_in_tab(view, name, image):
     if name in ("Images", "Caption"):
         if image is None:
             view.locator(".examples button:visible").first.click()
+            button = None  # the example presses it
         else:
             view.set_input_files("#classified-image" if name == "Images" else "#captioned-image", image)
     ask(view, button, answer)

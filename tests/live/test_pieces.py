@@ -52,7 +52,7 @@ def test_byte_pairs_are_merged_as_in_python(tmp_path):
         assert [tuple(pair) for pair in one["merges"]] == tokenizer.merges
         merged = [left + right for left, right in one["merges"]]
         assert {"<unk>", *one["letters"], *merged, "<s>", "</s>", "<pad>"} == set(tokenizer.get_vocab())
-    assert found[0]["merges"][:5] == [["e", "r#"], ["i", "d"], ["l", "o"], ["lo", "w"], ["w", "id"]]  # Y:380-390
+    assert found[0]["merges"][:5] == [["e", "r#"], ["i", "d"], ["l", "o"], ["lo", "w"], ["w", "id"]]  # Y:371-393
     assert found[0]["first"] == 3
 
 

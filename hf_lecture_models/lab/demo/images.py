@@ -43,7 +43,7 @@ _READ = """async (...values) => {
 
 
 def add_image(gradio: Any, name: str, models: Sequence[LoadedModel]) -> tuple[Any, Callable[[int], str]]:
-    """Add a field that chooses an image file, and example images, one of which a click chooses.
+    """Add a field that chooses an image file, and example images, of which a click chooses one and asks.
 
     gradio's own field uploads a file, which the page's guard refuses.
 
@@ -58,7 +58,7 @@ def add_image(gradio: Any, name: str, models: Sequence[LoadedModel]) -> tuple[An
     accepted = ", ".join(f"image/{form.lower()}" for form in FORMATS)
     label = f'<label for="{name}">Image ({", ".join(FORMATS)})</label>'
     images = {one: image for loaded in models for one, image in example_images(loaded).items()}
-    # script.py fills the field.
+    # script.py fills the field and presses the tab's button.
     button = f'<button type="button" data-field="{name}"'
     examples = "".join(
         f'{button} title="{one}"><img alt="example: {one}" src="{data_url(image)}"></button>'

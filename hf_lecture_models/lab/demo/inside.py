@@ -15,7 +15,7 @@ from hf_lecture_models.analysis.attention_maps import (
     which_heads,
 )
 from hf_lecture_models.analysis.gradient_flow import UNTRAINED, measure_gradient_flow, save_gradient_flow, untrained
-from hf_lecture_models.analysis.neighbours import embedding_table, nearest_neighbours
+from hf_lecture_models.analysis.neighbours import embedding_table, nearest_neighbours, special_ids
 from hf_lecture_models.analysis.segmentation import save_segmentation, segmentation_steps
 from hf_lecture_models.analysis.smoothing import WordGroup, group_words, probabilities_of, save_smoothing
 from hf_lecture_models.evaluation.surprisal import SENTENCE_PAIRS, ScoredText, align_spans, kind_of, score_text
@@ -123,8 +123,11 @@ def see_caption(loaded: LoadedModel, image: Any, beams: int) -> tuple[str, str]:
 
 def has_word_vectors(loaded: LoadedModel) -> bool:
     """Return whether the model has a vector for each token, so that words have neighbours."""
+    if loaded.tokenizer is None:
+        return False
     try:
-        return loaded.tokenizer is not None and len(embedding_table(loaded.model)) > 0
+        special_ids(loaded.tokenizer)  # an error where tokens have no ids of their own (ELMo)
+        return len(embedding_table(loaded.model)) > 0
     except ValueError:
         return False
 

@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The demo page's own script: arrow keys in the rows of tabs, and images that fill a field."""
+"""The demo page's own script: arrow keys in the rows of tabs, and example images, which fill a field and are sent."""
 
 TAB_KEYS = """
   // The row of tabs that holds an element, the names of all its tabs, and the tab that is open. gradio keeps tabs
@@ -60,6 +60,7 @@ EXAMPLE_IMAGES = """
     const bytes = Uint8Array.from(data, letter => letter.charCodeAt(0));
     chosen.items.add(new File([bytes], `${example.title}.png`, {type: "image/png"}));
     document.getElementById(example.dataset.field).files = chosen.files;
+    example.closest("[role=tabpanel]").querySelector("button.primary").click();
   });
 """
 SCRIPT = f"() => {{{TAB_KEYS}{EXAMPLE_IMAGES}}}"

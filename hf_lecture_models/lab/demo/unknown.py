@@ -138,8 +138,8 @@ def render_known(models: Sequence[LoadedModel]) -> str:
         listed = scrolled(f"words of {loaded.name}", escaped(" ".join(words)), "text words") if words else ""
         items += f"<li>{name_html(loaded.name)}: {escaped(said)}{listed}</li>"
     note = (
-        '<p class="note">They were trained on the sentences of their recipes, or on small images: enough to show how '
-        "each architecture works. In the answers a word that is not in the vocabulary has dots below it.</p>"
+        '<p class="note">They were trained on little text, or on small images: enough to show how each architecture '
+        "works. In the answers a word that is not in the vocabulary has dots below it.</p>"
         if counts
         else ""
     )
