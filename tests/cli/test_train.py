@@ -131,7 +131,7 @@ def test_the_wheel_carries_all_scripts_and_recipes() -> None:
 
 @pytest.mark.slow
 def test_an_installed_copy_needs_no_checkout(tmp_path: Path) -> None:
-    """The wheel is installed into an environment of its own, fits the n-gram of its recipe, and writes its live page."""
+    """The wheel, in an environment of its own, fits the n-gram of its recipe and writes its live page."""
     # find_spec("pip") would give the whole process the standard library's distutils, with which torch cannot compile:
     # setuptools prepares for pip then.
     if not {"pip", "setuptools"} <= {one.name for one in distributions()}:
