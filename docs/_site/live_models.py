@@ -1,13 +1,15 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Train the models of the live pages and write their weights: `python -m docs._site.live_models BUILD`.
 
-The text is `docs/live/tales.txt`, tales that were written for these pages. The weights go to
+The text is `docs/live/tales.txt`, tales that were written for these pages. Where the folder that `HF_LECTURE_DATA`
+names has `tinyshakespeare/input.txt`, the page `next_word` can be switched to models of that text. The weights go to
 `BUILD/static/live/weights`, where the site's settings look for them. `BUILD/live-cache` keeps them by a checksum of the
-package's sources, the recipes, the text and the versions, so a second build trains nothing.
+package's sources, the recipes, the texts and the versions, so a second build trains nothing.
 """
 
 import argparse
 import hashlib
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from hf_lecture_models import NGramForCausalLM, WordTokenizer
+from hf_lecture_models.data.files import DATA_FOLDER
 from hf_lecture_models.evaluation.language_model import evaluate_language_model
 from hf_lecture_models.io.files import staged_folder, write_file
 from hf_lecture_models.io.progress import hide_other_bars
@@ -35,8 +38,8 @@ from hf_lecture_models.tasks.language_models.causal import CausalLMRecipe, train
 ROOT = Path(__file__).resolve().parents[2]
 TALES = ROOT / "docs" / "live" / "tales.txt"
 RECIPES = Path(__file__).parent / "live_recipes"
-TRIGRAM = "trigram"
-"""In place of a recipe's name: a trigram, which is counted."""
+TRIGRAM, PRUNED_TRIGRAM = "trigram", "pruned_trigram"
+"""In place of a recipe's name: a trigram, which is counted; one without the trigrams that occurred once."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,14 @@ class PageModels:
     Attributes:
         recipes: the recipe of each model, by the model's name on the page.
         examples: texts for the reader to begin with; the page opens with the first.
+        text: what the models have read, in one word.
+        source: the same in a sentence's end.
     """
 
     recipes: Mapping[str, str]
     examples: Sequence[str]
+    text: str = "tales"
+    source: str = "tales that were written for this page"
 
 
 PAGE_MODELS = {
@@ -74,6 +81,21 @@ PAGE_MODELS = {
     ),
 }
 
+SHAKESPEARE = "next_word_shakespeare"
+"""The script with the weights of the second text of the page `next_word`."""
+SHAKESPEARE_MODELS = PageModels(
+    {"Trigram": PRUNED_TRIGRAM, "LSTM": "lstm_shakespeare", "Self-attention": "self_attention_shakespeare"},
+    (
+        "Good morrow, ",
+        "My lord, I will ",
+        "What is thy ",
+        "The king is ",
+        "O, that I were ",
+    ),
+    text="Shakespeare",
+    source="speeches of Shakespeare's plays (the file tiny Shakespeare of the repository karpathy/char-rnn)",
+)
+
 
 def read_tales() -> Corpus:
     """Return the paragraphs of the tales: of every ten, one for validation and one for the test."""
@@ -83,12 +105,28 @@ def read_tales() -> Corpus:
     return Corpus(**parts)
 
 
+def shakespeare_file() -> Path | None:
+    """Return the file of Shakespeare's speeches, or None where it is not at hand."""
+    folder = os.environ.get(DATA_FOLDER)
+    file = Path(folder or "", "tinyshakespeare", "input.txt")
+    return file if folder and file.is_file() else None
+
+
+def read_shakespeare(file: Path) -> Corpus:
+    """Return the speeches without the names of who speaks: of every ten, one for validation and one for the test."""
+    blocks = [block.partition(":\n")[2] for block in file.read_text(encoding="utf-8").split("\n\n")]
+    parts, _ = split_lines([" ".join(block.split()) for block in blocks if block.strip()], ["validation", "test"])
+    return Corpus(**parts)
+
+
 def make_tokenizer(corpus: Corpus) -> Any:
     """Return the tokenizer of all models: words in small letters, punctuation marks as words of their own.
 
-    A word that occurs once counts as unknown, so that the models learn about unknown words.
+    A word that occurs once counts as unknown, so that the models learn about unknown words. There are 4,000 at most, so
+    that the weights stay small.
     """
-    return WordTokenizer.train(corpus.train, min_count=2, lower_case=True, split_punctuation=True, progress=False)
+    options = {"min_count": 2, "vocab_size": 4000, "lower_case": True, "split_punctuation": True}
+    return WordTokenizer.train(corpus.train, **options, progress=False)
 
 
 def make_network(recipe_name: str, tokenizer: Any) -> tuple[Any, CausalLMRecipe]:
@@ -101,14 +139,15 @@ def train_model(recipe_name: str, corpus: Corpus, tokenizer: Any, steps: int = 0
     """Return a trained model, its numbers rounded to those of 16 bits that the page gets.
 
     Args:
-        recipe_name: a file of `live_recipes`, or `TRIGRAM`.
+        recipe_name: a file of `live_recipes`, or `TRIGRAM` or `PRUNED_TRIGRAM`.
         steps: of training, in place of the recipe's.
 
     Raises:
         KeyboardInterrupt, SystemExit: training was stopped by a signal.
     """
-    if recipe_name == TRIGRAM:
-        return NGramForCausalLM.fit(corpus.train, tokenizer, order=3, smoothing="modified_kneser_ney")
+    if recipe_name in (TRIGRAM, PRUNED_TRIGRAM):
+        prune = [0, 0, 1] if recipe_name == PRUNED_TRIGRAM else None
+        return NGramForCausalLM.fit(corpus.train, tokenizer, order=3, smoothing="modified_kneser_ney", prune=prune)
     model, recipe = make_network(recipe_name, tokenizer)
     if steps:
         recipe = replace(recipe, max_steps=steps, warmup_steps=min(recipe.warmup_steps, steps // 2))
@@ -119,33 +158,40 @@ def train_model(recipe_name: str, corpus: Corpus, tokenizer: Any, steps: int = 0
 
 
 def make_scripts(steps: int = 0) -> dict[str, str]:
-    """Return the script with the weights of each page, after training the models one after the other."""
+    """Return the scripts with the weights, by their names, after training the models one after the other."""
     corpus = read_tales()
+    scripts = {name: train_page(page, corpus, steps) for name, page in PAGE_MODELS.items() if name != "next_word"}
+    file = shakespeare_file()
+    texts = {"next_word": "Tales", SHAKESPEARE: "Shakespeare"} if file else {}
+    # What the page offers to choose from, where there is more than one text.
+    choices = [{"title": title, "file": f"{name}.js"} for name, title in texts.items()]
+    scripts["next_word"] = train_page(PAGE_MODELS["next_word"], corpus, steps, file="next_word.js", texts=choices)
+    if file:
+        corpus = read_shakespeare(file)
+        scripts[SHAKESPEARE] = train_page(SHAKESPEARE_MODELS, corpus, steps, file=f"{SHAKESPEARE}.js", texts=choices)
+    return scripts
+
+
+def train_page(page: PageModels, corpus: Corpus, steps: int, **extra: Any) -> str:
+    """Return the script with the weights of a page and `extra` entries, after training its models."""
     tokenizer = make_tokenizer(corpus)
-    return {
-        name: page_script(
-            page,
-            {title: train_model(recipe, corpus, tokenizer, steps) for title, recipe in page.recipes.items()},
-            corpus,
-            tokenizer,
-        )
-        for name, page in PAGE_MODELS.items()
-    }
+    models = {title: train_model(recipe, corpus, tokenizer, steps) for title, recipe in page.recipes.items()}
+    return page_script(page, models, corpus, tokenizer, **extra)
 
 
-def page_script(page: PageModels, models: Mapping[str, Any], corpus: Corpus, tokenizer: Any) -> str:
-    """Return the script with the weights of a page, and with what it says about the models."""
+def page_script(page: PageModels, models: Mapping[str, Any], corpus: Corpus, tokenizer: Any, **extra: Any) -> str:
+    """Return the script with the weights of a page, what it says about the models, and `extra` entries."""
     words = sum(len(text.split()) for text in corpus.train)
     live = []
     for title, model in models.items():
         found = evaluate_language_model(model, tokenizer, corpus.test, stream=True)["perplexity"]
-        seen = f"{words:,} words of tales; perplexity {found:.1f} on paragraphs that it has not seen"
+        seen = f"{words:,} words of {page.text}; perplexity {found:.1f} on paragraphs that it has not seen"
         live.append(LiveModel(title, seen, model, tokenizer))
     about = (
-        f"The models have read tales that were written for this page. They know {len(tokenizer) - 4:,} words and "
+        f"The models have read {page.source}. They know {len(tokenizer) - 4:,} words and "
         "marks; each other word is <unk> to them. Capitals are small letters to them."
     )
-    return weights_script(live, half=True, examples=list(page.examples), about=about)
+    return weights_script(live, half=True, examples=list(page.examples), about=about, **extra)
 
 
 def cache_key(steps: int) -> str:
@@ -155,6 +201,8 @@ def cache_key(steps: int) -> str:
     for path in sorted(path for path in files if path.is_file()):
         content = path.read_bytes()
         found.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    if shakespeare := shakespeare_file():
+        found.update(shakespeare.read_bytes())
     packages = ("torch", "transformers", "tokenizers", "numpy")
     found.update(f"{steps} {[version(name) for name in packages]}".encode())
     return found.hexdigest()[:16]

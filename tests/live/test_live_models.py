@@ -94,6 +94,31 @@ def test_what_is_kept_depends_on_the_text_and_the_steps(tmp_path, monkeypatch):
     assert len(keys) == 8
 
 
+PLAY = "First Citizen:\nSpeak, speak.\n\nAll:\nWe know't,\nwe know't.\n\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*too few, or artificial text")
+def test_a_second_text_is_offered_where_it_is_at_hand(tmp_path, monkeypatch):
+    def untrained(recipe, corpus, tokenizer, steps):
+        return train_model(recipe, corpus, tokenizer) if "trigram" in recipe else make_network(recipe, tokenizer)[0]
+
+    monkeypatch.setattr(live_models, "train_model", untrained)
+    monkeypatch.delenv("HF_LECTURE_DATA", raising=False)
+    assert '\\"texts\\":[]' in live_models.make_scripts()["next_word"]
+    (tmp_path / "tinyshakespeare").mkdir()
+    (tmp_path / "tinyshakespeare" / "input.txt").write_text(PLAY * 10, encoding="utf-8")
+    key = cache_key(0)
+    monkeypatch.setenv("HF_LECTURE_DATA", str(tmp_path))
+    assert cache_key(0) != key
+    corpus = live_models.read_shakespeare(live_models.shakespeare_file())
+    assert {*corpus.train, *corpus.test} == {"Speak, speak.", "We know't, we know't."}
+    scripts = live_models.make_scripts()
+    assert scripts.keys() == {"attention", "next_word", "next_word_shakespeare"}
+    for name in ("next_word", "next_word_shakespeare"):
+        assert "next_word_shakespeare.js" in scripts[name]
+        assert f'\\"file\\":\\"{name}.js\\"' in scripts[name]
+
+
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_trained_models_have_learnt_the_tales():

@@ -546,3 +546,24 @@ def test_the_page_works_by_keyboard_alone(browser, page):
         view.keyboard.press("ArrowDown")
         assert view.locator(".next-word-map").inner_text() != map_before
         assert view.evaluate("document.activeElement.tagName") == "SELECT"
+
+
+@pytest.mark.slow
+def test_another_text_is_loaded_on_demand_and_the_reader_s_words_stay(browser, tmp_path, live_models):
+    (tmp_path / "weights").mkdir()
+    texts = [{"title": title, "file": f"{title}.js"} for title in ("one", "two")]
+    for title, models in (("one", live_models), ("two", live_models[:1])):
+        extra = {"texts": texts, "file": f"{title}.js", "examples": ["the old cat "], "about": f"Text {title}."}
+        (tmp_path / "weights" / f"{title}.js").write_text(weights_script(models, **extra), encoding="utf-8")
+    page = standalone_page(PAGES["next_word"], "")
+    before, place, after = page.rpartition("<script>\n")
+    file = tmp_path / "page.html"
+    file.write_text(f'{before}<script src="./weights/one.js"></script>{place}{after}', encoding="utf-8")
+    with opened(browser, file) as view:
+        view.get_by_label("Your text").fill("a mouse ran")
+        for title, cards in (("two", 1), ("one", 3)):
+            view.get_by_label("The models have read").select_option(f"{title}.js")
+            view.get_by_text(f"Text {title}.").wait_for()
+            assert view.locator(".next-word-card").count() == cards
+            assert view.get_by_label("Your text").input_value() == "a mouse ran"
+            assert view.evaluate("document.activeElement.value") == f"{title}.js"

@@ -277,9 +277,29 @@ const NEXT_WORD_KINDS = {
   },
 };
 
-startLivePage("next_word", (root) => {
-  const examples = LIVE.examples ?? [];
-  const text = examples[0] ?? "";
+/**
+ * A list of the texts that models were trained on, in an array; empty where there is one. The weights of another text are
+ * a script beside that of the first; once it has set LIVE, the page begins anew, with the reader's own text.
+ */
+function nextWordTexts(page) {
+  if (!LIVE.texts?.length) return [];
+  const weights = document.querySelector(`script[src$="/weights/${LIVE.file}"]`);
+  const load = (file) => {
+    const isExample = LIVE.examples.includes(page.input.value);
+    const restart = () => {
+      startNextWord(isExample ? undefined : page.input.value);
+      document.querySelector("[data-live=next_word] select").focus();
+    };
+    weights.after(element("script", { src: new URL(file, weights.src).href, onload: restart }));
+  };
+  const options = LIVE.texts.map(({ title, file }) => [file, title]);
+  return [choice({ label: "The models have read", options, value: LIVE.file, onChange: load }).box];
+}
+
+/** Starts the page with the models of LIVE; without a text, with the first example. */
+const startNextWord = (text) => startLivePage("next_word", (root) => nextWordPage(root, text));
+
+function nextWordPage(root, text = LIVE.examples?.[0] ?? "") {
   const box = labelled("Your text", element("textarea", { rows: 2, spellcheck: false, value: text }));
   box.box.classList.add("next-word-box");
   const page = { input: box.input, temperature: 1, seed: 1 };
@@ -295,8 +315,11 @@ startLivePage("next_word", (root) => {
       .join(" · ");
   };
   page.input.addEventListener("input", page.draw);
-  root.append(box.box, ...nextWordExamples(page, examples), said, nextWordLegend(), nextWordSettings(page));
+  const above = [...nextWordTexts(page), box.box, ...nextWordExamples(page, LIVE.examples ?? [])];
+  root.append(...above, said, nextWordLegend(), nextWordSettings(page));
   root.append(element("div", { className: "live-cards" }, ...page.cards.map((card) => card.root)), nextWordDrawing());
   if (LIVE.about) root.append(softText(LIVE.about));
   page.draw();
-});
+}
+
+startNextWord();

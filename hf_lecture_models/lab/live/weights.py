@@ -60,7 +60,7 @@ def weights_script(models: Sequence[LiveModel], half: bool = False, **extra: Any
     # Parsed, because in an object of a program the word "__proto__" would be no entry. Within a page a text must not
     # end the script.
     text = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
-    return f"const LIVE = JSON.parse({text});\n"
+    return f"var LIVE = JSON.parse({text});\n"  # `var`, so that a page can load another such script
 
 
 def stored_bytes(model: Any, half: bool = False) -> int:
