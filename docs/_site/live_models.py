@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TALES = ROOT / "docs" / "live" / "tales.txt"
 RECIPES = Path(__file__).parent / "live_recipes"
 TRIGRAM, PRUNED_TRIGRAM = "trigram", "pruned_trigram"
-"""In place of a recipe's name: a trigram, which is counted; one without the trigrams that occurred once."""
+"""In place of a recipe's name: a trigram, which is counted; one without the bigrams and trigrams that occurred once."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,10 @@ def read_shakespeare(file: Path) -> Corpus:
 def make_tokenizer(corpus: Corpus) -> Any:
     """Return the tokenizer of all models: words in small letters, punctuation marks as words of their own.
 
-    A word that occurs once counts as unknown, so that the models learn about unknown words. There are 4,000 at most, so
+    A word that occurs once counts as unknown, so that the models learn about unknown words. There are 3,000 at most, so
     that the weights stay small.
     """
-    options = {"min_count": 2, "vocab_size": 4000, "lower_case": True, "split_punctuation": True}
+    options = {"min_count": 2, "vocab_size": 3000, "lower_case": True, "split_punctuation": True}
     return WordTokenizer.train(corpus.train, **options, progress=False)
 
 
@@ -146,7 +146,7 @@ def train_model(recipe_name: str, corpus: Corpus, tokenizer: Any, steps: int = 0
         KeyboardInterrupt, SystemExit: training was stopped by a signal.
     """
     if recipe_name in (TRIGRAM, PRUNED_TRIGRAM):
-        prune = [0, 0, 1] if recipe_name == PRUNED_TRIGRAM else None
+        prune = [0, 1, 1] if recipe_name == PRUNED_TRIGRAM else None
         return NGramForCausalLM.fit(corpus.train, tokenizer, order=3, smoothing="modified_kneser_ney", prune=prune)
     model, recipe = make_network(recipe_name, tokenizer)
     if steps:
