@@ -23,7 +23,6 @@ from hf_lecture_models.base.guards.sizes import size_checked
 from hf_lecture_models.base.travelling_guards import ModelGuards as TravellingGuards
 from hf_lecture_models.base.travelling_guards import refuse_missing
 from hf_lecture_models.io.files import staged_folder, weights_file_errors
-from hf_lecture_models.io.pickled_weights import pickled_weights_errors
 from hf_lecture_models.io.saved_json import check_saved_files, refuse_outside_shards, weight_file_patterns
 
 
@@ -166,7 +165,7 @@ class ModelGuards(TravellingGuards):
             folder = os.path.join(pretrained_model_name_or_path, kwargs.get("subfolder", ""))
             check_saved_files(Path(folder), "config.json", "generation_config.json")
             refuse_outside_shards(folder)
-        with pickled_weights_errors(pretrained_model_name_or_path or ""), weights_file_errors(source):
+        with weights_file_errors(source):
             # transformers' annotation leaves out the pair that output_loading_info=True returns.
             loaded: Any = super().from_pretrained(
                 pretrained_model_name_or_path, *args, **kwargs | {"output_loading_info": True}
