@@ -93,8 +93,8 @@ def nearest_neighbours(
 
     Raises:
         TypeError: `words` is one str.
-        ValueError: a word is unknown, of several tokens, or zero under the cosine; the embeddings are missing (ELMo), too
-            few for the tokenizer, NaN or infinite; fewer than `k` tokens are left.
+        ValueError: a word is unknown, of several tokens, or zero under the cosine; the embeddings are missing (as
+            ELMo's), too few for the tokenizer, NaN or infinite; fewer than `k` tokens are left.
     """
     table = embedding_table(model_or_embeddings, which)
     spelling = {id_: token for token, id_ in tokenizer.get_vocab().items()}

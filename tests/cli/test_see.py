@@ -3,6 +3,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from transformers import set_seed
@@ -44,7 +45,8 @@ def test_attention(run, bert, tmp_path):
     best = maps.of(2, 1)[1].topk(3)
     expected = zip(best.indices.tolist(), best.values.tolist(), strict=True)
     assert lines[1].split("\t")[1] == "  ".join(f"{maps.text.tokens[i]} {value:.3f}" for i, value in expected)
-    assert "<!-- bert: [CLS] " in svg(tmp_path / "map.svg")
+    comments = " ".join(re.findall("<!-- (.*?) -->", svg(tmp_path / "map.svg")))
+    assert "Colour: share of the row's largest weight. bert: [CLS] " in comments
     out = run("see", "attention", bert, TEXT, "--word", "cat", "-o", tmp_path / "word.png")[1]
     assert "of 4 heads" in out.splitlines()[2]
     assert len(out.splitlines()) == 3
