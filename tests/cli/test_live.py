@@ -28,7 +28,7 @@ from tests.cli.conftest import TEXTS
 
 def models_of(page: Path) -> dict[str, Any]:
     """What the page's script sets as LIVE."""
-    (text,) = re.findall(r"^const LIVE = JSON\.parse\((.*)\);$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    (text,) = re.findall(r"^var LIVE = JSON\.parse\((.*)\);$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return json.loads(json.loads(text))
 
 

@@ -60,7 +60,7 @@ def test_pages_with_models_are_small_and_say_how_good_the_models_are():
 
 
 def test_a_second_build_trains_nothing_and_an_interrupted_one_leaves_nothing(tmp_path, monkeypatch):
-    scripts = {"next_word": "const LIVE = 1;\n", "attention": "const LIVE = 2;\n"}
+    scripts = {"next_word": "var LIVE = 1;\n", "attention": "const LIVE = 2;\n"}
 
     def interrupted(steps):
         raise KeyboardInterrupt
