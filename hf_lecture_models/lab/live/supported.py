@@ -40,8 +40,8 @@ _ADVICE = {
     "num_classes": "fit n-grams of words, without classes",
     "quantisation_bits": "take the model from before `quantise`",
     "hashed": "take the ARPA file that KenLM made its file from",
-    "components": "mix the models as one back-off model: `hf-lecture mix` with `static`",
-    "mixture_weights": "mix the models as one back-off model: `hf-lecture mix` with `static`",
+    "components": "mix the models as one back-off model: the verb `mix` with `static`",
+    "mixture_weights": "mix the models as one back-off model: the verb `mix` with `static`",
 }
 
 

@@ -59,7 +59,7 @@ def _refuse_large(models: list[LiveModel], half: bool) -> None:
     if (total := sum(sizes.values())) <= MOST_BYTES:
         return
     largest = max(sizes, key=sizes.__getitem__)
-    advice = "make n-grams smaller with `hf-lecture prune` or `hf-lecture cut`, or name fewer or smaller models"
+    advice = "make n-grams smaller with the verb `prune` or `cut`, or name fewer or smaller models"
     if not half:
         advice = f"set `float16`, which halves networks; {advice}"
     raise ValueError(
