@@ -48,6 +48,14 @@ def quickstart() -> Rows:
     ]
 
 
+def live_pages() -> Rows:
+    rows = record("live_pages", "pages")
+    return [
+        [row["page"], f"{row['bytes'] / 1e6:.2f}", f"{row['ms until ready']:.0f}", f"{row['CPU s']:.2f}"]
+        for row in rows
+    ]
+
+
 KINDS_OF_ADAPTATION = ("", "Unigram", "Continuous", "Dynamic", "Dynamic+Unigram")
 
 
