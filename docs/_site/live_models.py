@@ -125,8 +125,9 @@ def make_tokenizer(corpus: Corpus) -> Any:
     A word that occurs once counts as unknown, so that the models learn about unknown words. There are 3,000 at most, so
     that the weights stay small.
     """
-    options = {"min_count": 2, "vocab_size": 3000, "lower_case": True, "split_punctuation": True}
-    return WordTokenizer.train(corpus.train, **options, progress=False)
+    return WordTokenizer.train(
+        corpus.train, min_count=2, vocab_size=3000, lower_case=True, split_punctuation=True, progress=False
+    )
 
 
 def make_network(recipe_name: str, tokenizer: Any) -> tuple[Any, CausalLMRecipe]:
