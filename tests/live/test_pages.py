@@ -23,8 +23,15 @@ def files(tmp_path_factory, live_models):
     return {name: folder / f"{name}.html" for name in PAGES}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "dark"),
+        (1280, "light"),
+        pytest.param(390, "light", marks=pytest.mark.nightly),
+        pytest.param(1280, "dark", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_page_can_be_read(browser, files, width, scheme):
     problems = {}
     for name, file in files.items():

@@ -121,6 +121,7 @@ def test_ids_are_those_of_python(tmp_path, tokenizers):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_each_character_is_treated_as_in_python(tmp_path, tokenizers):
     """The characters of the first two planes, between letters: as marks, signs of control, punctuation, spaces."""
     texts = [f"o{chr(point)}l {chr(point)}\u0301d{chr(point)}1" for point in range(0x20000) if _assigned(point)]
