@@ -24,6 +24,7 @@ from hf_lecture_models.lab.claims.methods.neighbours import count_vectors
 from hf_lecture_models.lab.claims.methods.training import sample_rows, train_model
 from hf_lecture_models.lab.claims.report import describe_cases
 from hf_lecture_models.lab.claims.trial import run_trial
+from hf_lecture_models.lab.claims.values import Values
 from hf_lecture_models.lab.studies.prompting import PromptItem
 
 TRAIN = ["the cat saw the dog", "a dog saw the cat", "the cat ran"]
@@ -39,8 +40,13 @@ def texts(tmp_path, monkeypatch):
     return {"texts": {"train": "train.txt", "validation": "valid.txt", "test": "test.txt"}}
 
 
+def found_by(name, settings, tmp_path, part="test"):
+    return METHODS[name](settings, 0, tmp_path / "measured", part)  # models are kept in tmp_path
+
+
 def measured(name, settings, tmp_path, part="test"):
-    return METHODS[name](settings, 0, tmp_path, part)
+    found = found_by(name, settings, tmp_path, part)
+    return list(found.values if isinstance(found, Values) else found)
 
 
 def test_a_text_has_a_token_for_each_word_or_character(texts, tmp_path):
