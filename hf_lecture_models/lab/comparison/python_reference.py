@@ -2,7 +2,8 @@
 """English text that comes with Python: its language reference, in the interpreter's own `pydoc_data.topics`."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
 _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
@@ -10,11 +11,16 @@ _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts for training, for choosing the best weights, and for the final test."""
+    """Texts for training, for choosing the best weights, and for the final test.
+
+    Attributes:
+        topics: of each part, by its name, the topic of each text; {}: texts without topics.
+    """
 
     train: list[str]
     validation: list[str]
     test: list[str]
+    topics: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def python_reference(most_paragraphs: int | None = None) -> Corpus:
@@ -25,15 +31,19 @@ def python_reference(most_paragraphs: int | None = None) -> Corpus:
     """
     from pydoc_data import topics
 
-    paragraphs: dict[str, None] = {}
-    for _, topic in sorted(topics.topics.items()):
+    paragraphs: dict[str, str] = {}
+    for name, topic in sorted(topics.topics.items()):
         for block in topic.split("\n\n"):
             if paragraph := _prose(block):
-                paragraphs[paragraph] = None
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for number, paragraph in enumerate(list(paragraphs)[:most_paragraphs]):
-        parts[{8: 1, 9: 2}.get(number % 10, 0)].extend(_SENTENCE_END.split(paragraph))
-    return Corpus(*parts)
+                paragraphs.setdefault(paragraph, name)
+    texts: dict[str, list[str]] = {"train": [], "validation": [], "test": []}
+    names: dict[str, list[str]] = {part: [] for part in texts}
+    for number, (paragraph, name) in enumerate(list(paragraphs.items())[:most_paragraphs]):
+        part = {8: "validation", 9: "test"}.get(number % 10, "train")
+        sentences = _SENTENCE_END.split(paragraph)
+        texts[part] += sentences
+        names[part] += [name] * len(sentences)
+    return Corpus(**texts, topics=names)
 
 
 def _prose(block: str) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models.analysis.attention_maps import get_attention_maps
-from hf_lecture_models.lab.claims.methods.training import train_model
+from hf_lecture_models.lab.claims.methods.training import train_once
 
 _MEN, _WOMEN = ("Jack", "John", "Peter", "David", "Paul", "Tom"), ("Mary", "Anna", "Sarah", "Alice", "Emma", "Jane")
 _STATES = {
@@ -72,6 +72,8 @@ def _two(state: str, reason: str, verb: str) -> Iterator[PronounSentence]:
 
 def pronoun_attention(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
     """Return the percentage of its attention that a pronoun gives to a word: a mean for each list of sentences.
+
+    Each list, which shares its words, is a cluster of its own. A model that is trained is so once for all words.
 
     Args:
         settings: `people`, 1 or 2, in a sentence; `word`: "name", that of the pronoun's person, "other name", that of
@@ -137,5 +139,5 @@ def _model_and_tokenizer(settings: Mapping[str, Any], seed: int, folder: Path) -
         return AutoModel.from_pretrained(source).eval(), AutoTokenizer.from_pretrained(source)
     sentences = chain(*pronoun_sentences(1, "validation"), *pronoun_sentences(1, "test"))
     texts = [one.text.replace(",", " ,").replace(".", " .") for one in sentences]
-    trained = train_model({**source, "train_texts": texts, "validation_texts": texts}, seed, folder)
+    trained = train_once({**source, "train_texts": texts, "validation_texts": texts}, seed, folder)
     return trained.model.base_model, trained.processor
