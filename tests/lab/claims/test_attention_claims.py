@@ -161,7 +161,7 @@ def test_the_best_head_is_chosen_by_other_sentences(monkeypatch, tmp_path):
     validation = set(chain(*pronouns.pronoun_sentences(1, "validation")))
     monkeypatch.setattr(pronouns, "_read", read)
     monkeypatch.setattr(pronouns, "_model_and_tokenizer", lambda *_: (None, tokenizer))
-    settings = {"people": 1, "word": "name", "heads": "best", "model": ""}
+    settings = {"people": 1, "word": "name", "heads": 1, "model": ""}
     assert METHODS["pronoun_attention"](settings, 0, tmp_path, "test") == pytest.approx([30] * 10)
     all_heads = METHODS["pronoun_attention"](settings | {"heads": "all"}, 0, tmp_path, "test")
     assert all_heads == pytest.approx([60] * 10)

@@ -78,16 +78,17 @@ def pronoun_attention(settings: Mapping[str, Any], seed: int, folder: Path, part
     Args:
         settings: `people`, 1 or 2, in a sentence; `word`: "name", that of the pronoun's person, "other name", that of
             the other person, or "other word", the one with the largest weight among all but the name, the pronoun and
-            special tokens; `heads`: "all" for their mean, or "best" for the head whose pronouns give the names most
-            in sentences of the validation part; `model`, the folder of a published model, or the settings of
+            special tokens; `heads`: "all" for their mean, or the rank of a head by what its pronouns give to the
+            names in sentences of the validation part, 1 for the best; `model`, the folder of a published model, or the settings of
             `train_model` for a model that learns the sentences with one person.
     """
     model, tokenizer = _model_and_tokenizer(settings, seed, folder)
     people, word = settings["people"], settings["word"]
     head: int | None = None
-    if settings["heads"] == "best":
+    if settings["heads"] != "all":
         others = list(chain(*pronoun_sentences(people, "validation")))
-        head = int(torch.stack([_read(model, tokenizer, one).weights_of("name") for one in others]).mean(0).argmax())
+        given = torch.stack([_read(model, tokenizer, one).weights_of("name") for one in others]).mean(0)
+        head = int(given.argsort(descending=True)[settings["heads"] - 1])
     found = []
     for sentences in pronoun_sentences(people, part):
         read = (_read(model, tokenizer, one) for one in sentences)

@@ -144,11 +144,11 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
             `test_lines`, how many of the training rows are the test data in place of the recipe's, the same for each
             seed, and are not trained on; `sample`, how many training rows the seed draws, and `held_out`, how many
             others are the validation data, the same for each seed, which do not choose among a run's weights;
-            `untrained`, true for random weights; `new_weights`, true
-            for random weights in place of those of `from_pretrained`, before training; `fit`, arguments of
-            `NGramForCausalLM.fit`, for an n-gram model in place of the recipe's; `without`, a part that is left out of
-            the model, as in `leave_out`; `pre_training`, of a model to start from, as in `start_from_pretrained`; and
-            fields of the recipe. With `word_vectors` the vocabulary also has the words of these vectors.
+            `untrained`, true for random weights; `new_weights`, true for random weights in place of those of
+            `from_pretrained`, before training; `fit`, arguments of `NGramForCausalLM.fit`, for an n-gram model in place
+            of the recipe's; `without`, the part or parts that are left out of the model, as in `leave_out`;
+            `pre_training`, of a model to start from, as in `start_from_pretrained`; and fields of the recipe. With
+            `word_vectors` the vocabulary also has the words of these vectors.
         folder: for the model, which is removed in the end.
 
     Returns:
@@ -283,8 +283,9 @@ def rows_at(data: Rows, places: np.ndarray) -> Rows:
 
 
 def _made(settings: Mapping[str, Any], model: Any) -> Any:
-    if "without" in settings:
-        leave_out(model, settings["without"])
+    parts = settings.get("without", [])
+    for part in [parts] if isinstance(parts, str) else parts:
+        leave_out(model, part)
     return model
 
 
