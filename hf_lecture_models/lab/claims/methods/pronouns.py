@@ -79,8 +79,8 @@ def pronoun_attention(settings: Mapping[str, Any], seed: int, folder: Path, part
         settings: `people`, 1 or 2, in a sentence; `word`: "name", that of the pronoun's person, "other name", that of
             the other person, or "other word", the one with the largest weight among all but the name, the pronoun and
             special tokens; `heads`: "all" for their mean, or the rank of a head by what its pronouns give to the
-            names in sentences of the validation part, 1 for the best; `model`, the folder of a published model, or the settings of
-            `train_model` for a model that learns the sentences with one person.
+            names in sentences of the validation part, 1 for the best; `model`, the folder of a published model, or the
+            settings of `train_model` for a model that learns the sentences with one person.
     """
     model, tokenizer = _model_and_tokenizer(settings, seed, folder)
     people, word = settings["people"], settings["word"]
