@@ -2,8 +2,8 @@
 """English text that comes with Python: its language reference, in the interpreter's own `pydoc_data.topics`."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
 _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
@@ -11,16 +11,11 @@ _SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z‘“(])")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts for training, for choosing the best weights, and for the final test.
-
-    Attributes:
-        topics: of each part, by its name, the topic of each text; {}: texts without topics.
-    """
+    """Texts for training, for choosing the best weights, and for the final test."""
 
     train: list[str]
     validation: list[str]
     test: list[str]
-    topics: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def python_reference(most_paragraphs: int | None = None) -> Corpus:
@@ -29,6 +24,19 @@ def python_reference(most_paragraphs: int | None = None) -> Corpus:
     Paragraphs of code, grammar and tables are left out, and repeated ones, which would bring training sentences into
     the other parts. Of every ten paragraphs one is for validation and one for the test.
     """
+    parts: dict[str, list[str]] = {"train": [], "validation": [], "test": []}
+    for part, _, sentence in _sentences(most_paragraphs):
+        parts[part].append(sentence)
+    return Corpus(**parts)
+
+
+def python_topics(part: str) -> list[str]:
+    """Return the topic of each text of a part of `python_reference`: "train", "validation" or "test"."""
+    return [topic for own, topic, _ in _sentences(None) if own == part]
+
+
+def _sentences(most_paragraphs: int | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the part, the topic and the text of each sentence."""
     from pydoc_data import topics
 
     paragraphs: dict[str, str] = {}
@@ -36,14 +44,9 @@ def python_reference(most_paragraphs: int | None = None) -> Corpus:
         for block in topic.split("\n\n"):
             if paragraph := _prose(block):
                 paragraphs.setdefault(paragraph, name)
-    texts: dict[str, list[str]] = {"train": [], "validation": [], "test": []}
-    names: dict[str, list[str]] = {part: [] for part in texts}
     for number, (paragraph, name) in enumerate(list(paragraphs.items())[:most_paragraphs]):
         part = {8: "validation", 9: "test"}.get(number % 10, "train")
-        sentences = _SENTENCE_END.split(paragraph)
-        texts[part] += sentences
-        names[part] += [name] * len(sentences)
-    return Corpus(**texts, topics=names)
+        yield from ((part, name, sentence) for sentence in _SENTENCE_END.split(paragraph))
 
 
 def _prose(block: str) -> str:

@@ -363,10 +363,10 @@ def test_the_test_part_is_never_the_validation_part(texts, tmp_path):
     swapped = settings["texts"] | {"validation": "test.txt"}
     assert test == measured("train_and_measure", settings | {"texts": swapped}, tmp_path, "validation") != validation
     del swapped["test"]
-    with pytest.raises(ValueError, match=r"causal_lm has no test data; give texts.test"):
+    with pytest.raises(ValueError, match=r"causal_lm has no test data; give .* a file as `texts`"):
         measured("train_and_measure", settings | {"texts": swapped}, tmp_path)
     tagger = {"task": "token_classification", "recipe": "recurrent_tagger_tiny", "untrained": True}
-    with pytest.raises(ValueError, match="give test_files, or keep some of the training data by test_lines"):
+    with pytest.raises(ValueError, match="give `test_files` or `test_split`, or some training rows by `test_lines`"):
         measured("train_and_measure", tagger | {"measure": "accuracy"}, tmp_path)
     kept = train_model(tagger | {"test_lines": 5}, 0, tmp_path)
     assert len(kept.part("test")) == 5

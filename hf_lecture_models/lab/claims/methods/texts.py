@@ -13,7 +13,7 @@ import numpy as np
 
 from hf_lecture_models.data.files import find_file
 from hf_lecture_models.lab.claims.values import Values
-from hf_lecture_models.lab.comparison.python_reference import python_reference
+from hf_lecture_models.lab.comparison.python_reference import python_reference, python_topics
 from hf_lecture_models.tasks.language_models.documents import document_starts
 from hf_lecture_models.tokenization.corpus import read_texts
 
@@ -46,8 +46,7 @@ def read_part(settings: Mapping[str, Any], part: str) -> PartTexts:
     """
     source, most = settings["texts"], settings.get("most")
     if source == PYTHON:
-        corpus = python_reference()
-        found = PartTexts(list(getattr(corpus, part)), list(corpus.topics[part]))
+        found = PartTexts(list(getattr(python_reference(), part)), list(python_topics(part)))
     elif part in source:
         lines = list(read_texts(find_file(source[part])))
         read = PartTexts(lines, articles_of(lines))

@@ -63,9 +63,9 @@ class Trained:
         """
         data = {"validation": self.validation, "test": self.test}[part]
         if data is None:
-            where = "texts.test, test_files or test_split" if isinstance(self.task, CausalLM) else "test_files"
-            advice = f"give {where}, or keep some of the training data by test_lines" if part == "test" else "give some"
-            raise ValueError(f"the recipe of {self.task.name} has no {part} data; {advice}")
+            where = "a file as `texts`" if isinstance(self.task, CausalLM) else "some training rows by `test_lines`"
+            advice = f"; give `test_files` or `test_split`, or {where}" if part == "test" else ""
+            raise ValueError(f"the recipe of {self.task.name} has no {part} data{advice}")
         return data
 
     def clusters(self, part: str) -> Sequence[Hashable]:
