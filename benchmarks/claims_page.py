@@ -160,14 +160,14 @@ def _measured(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> str:
 
 
 def _tuning(cases: Mapping[str, Any]) -> list[str]:
-    """Return a line with the number of settings that each arm tried, and those that were chosen; none without a grid."""
+    """Return a line with the number of settings that each arm tried, and those chosen; none without a grid."""
     parts, trials = [], set()
     for name, case in cases.items():
         chosen = []
         for arm, found in case["arms"].items():
             if found.get("tuned"):
                 trials.add(len(found["tuned"]))
-                chosen.append(f"{arm} {', '.join(f'{key} {value}' for key, value in found['chosen'].items())}")
+                chosen.append(f"{arm} {', '.join(f'`{key}` {value}' for key, value in found['chosen'].items())}")
         if chosen:
             parts.append(f"{f'{name}: ' if len(cases) > 1 else ''}{', '.join(chosen)}")
     number = " or ".join(map(str, sorted(trials)))
@@ -181,13 +181,13 @@ def _planned(pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
         effect = cases[name]["effect"]
         if one["seeds"] is not None:
             hours = one["seeds"] * one["cpu_seconds_of_a_seed"] / 3600
-            needed = f"{one['seeds']:,} seeds, {hours:.2g} CPU hours; {effect['seeds']} run"
+            needed = f"{one['seeds']:,} seeds, {hours:.2g} CPU hours ({effect['seeds']} were run)"
         elif one["clusters"] is not None:
-            needed = f"no number of seeds, but {one['clusters']:,} clusters of items; there are {effect['clusters']:,}"
+            needed = f"no number of seeds, but {one['clusters']:,} clusters of items (there are {effect['clusters']:,})"
         else:
             needed = "no number of seeds or of items"
         parts.append(f"{f'{name}: ' if len(pilot) > 1 else ''}{needed}")
-    return [f"- By a pilot's variances, needed for a decision: {'. '.join(parts)}."] if parts else []
+    return [f"- A decision needs, by a pilot's variances: {'; '.join(parts)}."] if parts else []
 
 
 def _table(claim: Claim, cases: Mapping[str, Any], p_values: Mapping[tuple[str, str], float]) -> list[str]:

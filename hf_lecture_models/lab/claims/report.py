@@ -160,7 +160,7 @@ def arms_in_words(trial: Trial, name: str, case: Mapping[str, Any]) -> str:
     """
     plain = perplexities(trial, name, case)
     if plain:
-        return "perplexity of " + ", ".join(f"{arm} {value:.1f}" for arm, value in plain.items())
+        return ", ".join(f"{arm} {value:.1f}" for arm, value in plain.items()) + " (perplexity)"
     return ", ".join(f"{arm} {_mean(one)}" for arm, one in case["arms"].items())
 
 
