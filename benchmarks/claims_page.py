@@ -180,8 +180,8 @@ def _planned(pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
     for name, one in pilot.items():
         effect = cases[name]["effect"]
         if one["seeds"] is not None:
-            hours = one["seeds"] * one["cpu_seconds_of_a_seed"] / 3600
-            needed = f"{one['seeds']:,} seeds, {hours:.2g} CPU hours ({effect['seeds']} were run)"
+            minutes = one["seeds"] * one["cpu_seconds_of_a_seed"] / 60
+            needed = f"{one['seeds']:,} seeds, {minutes:,.1f} CPU minutes ({effect['seeds']} were run)"
         elif one["clusters"] is not None:
             needed = f"no number of seeds, but {one['clusters']:,} clusters of items (there are {effect['clusters']:,})"
         else:

@@ -22,7 +22,7 @@ from hf_lecture_models.lab.claims.report import (
     recorded_verdict,
     rounded,
 )
-from hf_lecture_models.lab.claims.rule import CONFIRMED, DEPENDS, EQUIVALENT, REFUTED, UNDECIDED
+from hf_lecture_models.lab.claims.rule import CONFIRMED, DEPENDS, EQUIVALENT, OPEN, REFUTED, UNDECIDED, outcome_of
 
 WIDTH, MARGIN = 460, 14
 LETTERS = 14
@@ -251,6 +251,8 @@ def _notes(claim: Claim, rows: Sequence[Row], side: str) -> list[str]:
         notes.append(f"{side} 0: more for the first arm of the table.")
     if claim.fact:
         notes.append("A fact: a line goes from the smallest to the largest difference.")
+    if any(row.verdict == UNDECIDED and outcome_of(row.effect, row.least) != OPEN for row in rows):
+        notes.append("Undecided beside a clear interval: its p (Holm) is too large.")
     if not all(row.decides for row in rows):
         notes.append("Hollow: does not decide the claim.")
     if any(_is_far((row.effect.low, row.effect.high), min(least)) for row in rows):
@@ -353,7 +355,7 @@ def _draw_legend(canvas: Canvas, verdicts: Iterable[str]) -> None:
     for verdict in (one for one in MARKS if one in there):
         canvas.mark(x + 8, canvas.height - 10, verdict)
         canvas.text(x + 20, canvas.height - 5, verdict, f"legend {verdict}")
-        x += 30 + len(verdict) * 7.4
+        x += 36 + len(verdict) * 7.6
     canvas.height += 6
 
 

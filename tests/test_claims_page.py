@@ -151,7 +151,7 @@ def test_a_section_begins_with_the_sentence_for_the_classroom(claims):
         "- Measured: **depends** on the case; residual connections: +30.0 [29.9, 30.1], confirmed; layer norm: +0.5",
         "- What would change our mind: Another result.\n",
         f"- Confirmed if {claims[0].confirmed}; refuted if",
-        "residual connections: 7 seeds, 0.07 CPU hours (5 were run); layer norm: 7 seeds",
+        "residual connections: 7 seeds, 4.2 CPU minutes (5 were run); layer norm: 7 seeds",
         "- 1.5 CPU minutes ([record](../hf_lecture_models/lab/claims/records/depth.json), commit 4be37d21c0aa).",
         "| residual connections | with 109.9, without 148.4 (perplexity) | +30.0 [29.9, 30.1] | < 0.001 | 5 seeds |",
     ]
