@@ -78,11 +78,11 @@ def shown(claim: Claim) -> list[str]:
         lines.append(f"  (commit {record['commit']}, {record['date'][:10]})")
     return [
         *lines,
+        _wrapped(f"What would change our mind: {claim.mind}"),
         _wrapped(f"Confirmed if {claim.confirmed}."),
         _wrapped(f"Refuted if {claim.refuted}."),
         _wrapped(f"Effects are in {claim.unit}; {claim.least:g} or more counts."),
         _wrapped(claim.design),
-        _wrapped(f"What would change our mind: {claim.mind}"),
     ]
 
 
