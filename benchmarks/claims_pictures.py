@@ -252,7 +252,7 @@ def _notes(claim: Claim, rows: Sequence[Row], side: str) -> list[str]:
     if claim.fact:
         notes.append("A fact: a line goes from the smallest to the largest difference.")
     if any(row.verdict == UNDECIDED and outcome_of(row.effect, row.least) != OPEN for row in rows):
-        notes.append("Undecided beside a clear interval: its p (Holm) is too large.")
+        notes.append("Undecided with a clear interval: p (Holm) is over 5 %.")
     if not all(row.decides for row in rows):
         notes.append("Hollow: does not decide the claim.")
     if any(_is_far((row.effect.low, row.effect.high), min(least)) for row in rows):
