@@ -15,7 +15,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import add_output, commit, new_parser, read_options, write_results
+from benchmarks.claims_page import write_page
+from benchmarks.common import ROOT, add_output, commit, new_parser, read_options, write_results
 from hf_lecture_models.lab.claims.claim import Claim, Trial, find_claim
 from hf_lecture_models.lab.claims.effect import Effect
 from hf_lecture_models.lab.claims.methods import METHODS
@@ -65,9 +66,7 @@ def main() -> None:
         if trial == claim.experiment:
             write_results(name, found, options.kept or RECORDS)
     if options.page:
-        from benchmarks.claims_page import write_page
-
-        write_page(options.kept)
+        write_page(options.kept or ROOT / "docs")
 
 
 if __name__ == "__main__":
