@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from hf_lecture_models.io.recipe import read_yaml
-from hf_lecture_models.lab.claims.effect import EXPECTATIONS, GREATER
+from hf_lecture_models.lab.claims.rule import EXPECTATIONS, GREATER
 
 LEDGER = Path(__file__).with_name("ledger")
 _SLIDE = re.compile(r"[RY]:\d+(-\d+)?|N s\d+(-\d+)?")
@@ -32,6 +32,8 @@ class Case:
         method: the case's own method; empty: the trial's.
         grid: values of settings that are tried for each arm on validation data; the best ones are used; empty: the
             trial's.
+        decides: whether the verdict on the claim follows from this case; others show how far it reaches.
+        at: where the case stands on the axis of the claim's `variable`.
     """
 
     arms: Mapping[str, Mapping[str, Any] | float]
@@ -40,6 +42,8 @@ class Case:
     least: float | None = None
     method: str = ""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    decides: bool = True
+    at: float | None = None
 
     def __post_init__(self) -> None:
         if len(self.arms) != 2:
@@ -59,7 +63,8 @@ class Trial:
         settings: its settings in all cases.
         cases: by name; their names are shown.
         seeds: each arm is measured once with each of them.
-        grid: that of each case which has none of its own.
+        grid: that of each case which has none of its own; a number is widened to both sides in the steps 1, 3, 10, 30
+            until the best one is inside for both arms, and both arms have the same trials.
     """
 
     method: str
@@ -70,31 +75,59 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What to remember of a claim.
+
+    Attributes:
+        verdict: the one that the sentence was written for.
+        sentence: for the classroom. `{1.effect}` is the size of the effect of the first case, and `{1.first}` and
+            `{1.second}` what its arms reach.
+    """
+
+    verdict: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Claim:
     """One sentence of a lecture that can be right or wrong.
 
     Attributes:
         id: the name of its file.
         sentence: what the lecture says, in our words.
+        quote: a few words of the lecture that the verdict is about.
         slides: where it says so, as docs/lecture_map.md cites slides: "R:588", "N s9".
         confirmed, refuted: which results would speak for it and against it, in words.
         design: what makes the comparison fair, and what it leaves open.
+        mind: what would change our mind.
         unit: what the effect is measured in.
         least: the smallest effect that counts, in this unit.
+        lesson: what to remember.
         experiment: the trial on real data whose record gives the verdict.
-        embedded: a small one on data that come with the package, under two minutes.
+        embedded: a small one on data that come with the package, under two minutes of CPU time.
+        unlike: why the small one does not show the direction of the experiment; empty: it does.
+        fact: whether no chance can change what is measured, such as a number of operations.
+        every: whether the claim is about every case, so that one refutes it.
+        variable: on what it depends, with the unit, where cases stand on an axis.
     """
 
     id: str
     sentence: str
+    quote: str
     slides: tuple[str, ...]
     confirmed: str
     refuted: str
     design: str
+    mind: str
     unit: str
     least: float
+    lesson: Lesson
     experiment: Trial
     embedded: Trial
+    unlike: str = ""
+    fact: bool = False
+    every: bool = False
+    variable: str = ""
 
 
 @cache
@@ -131,7 +164,7 @@ def read_claim(path: Path) -> Claim:
     try:
         values = read_yaml(path.read_text(encoding="utf-8"))
         values["experiment"], values["embedded"] = (_trial(values[name]) for name in ("experiment", "embedded"))
-        values["slides"] = tuple(values["slides"])
+        values["slides"], values["lesson"] = tuple(values["slides"]), Lesson(**values["lesson"])
         claim = Claim(id=path.stem, **values)
         if wrong := [slide for slide in claim.slides if not _SLIDE.fullmatch(slide)]:
             raise ValueError(f"{wrong[0]!r} is no slide, such as R:588, N s9 or Y:193-201")

@@ -1,143 +1,152 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""What a comparison of two arms found, and the verdict that follows from it.
+"""What a comparison of two arms found: the mean difference, and its interval by seed and by cluster.
 
 An arm is one side of a comparison, such as an LSTM beside a plain network. It is measured with each seed on each item,
-such as a test sentence. The effect is the mean of the differences of the two arms, seed by seed and item by item. It
-has an interval of 95 %:
+such as a test sentence. Items of one cluster, such as the paragraphs of an article, resemble each other, so clusters
+are counted, not items. The effect is the weighted mean of the differences, seed by seed and item by item.
 
-- several seeds: Student's t with one degree of freedom less than seeds. The variance is that of the seeds' means over
-  the number of seeds, plus, if there are several items, that of the items' means over the number of items. What a seed
-  does to one item alone is in both, so the interval is a little too wide rather than too narrow.
-- one seed, several items: percentiles of 10,000 bootstrap samples of the items (Efron 1979), and the p-value of 10,000
-  random choices of the differences' signs; the signs that were found are one choice more, so that p is never 0 (Phipson
-  and Smyth 2010).
+Seeds and clusters are crossed random effects: z_sc, what the cluster c adds to the mean m_s of the seed s, is
+
+    z_sc = m_s + C (1 - 1/C) / (1 - w_c) * sum of w_i (d_si - m_s) over the items i of c,
+
+where C is the number of clusters, w_i an item's share of all weights and w_c that of its cluster. The factor is that of
+the jackknife over clusters (Efron 1982, chapter 3); it is 1 for clusters of equal weight. A two-way analysis of variance
+gives mean squares of seeds, of clusters and of their interaction. The variance of the effect is the sum of the first two
+less the third, which both hold, over the number of values. A mean square that exceeds the interaction's by no more than
+chance does in 70 % of all cases is pooled with it. The interval is Student's t with Satterthwaite's (1946) degrees of
+freedom; C counts as 1 / sum of w_c² there, the number of equal clusters that would be as informative (Carter, Schnepel
+and Steigerwald 2017). Its coverage is between 93 and 97 % in simulations (tests/lab/claims/test_effect.py); of a few
+clusters, one of which has nearly all weight, it is about 90 %.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-LEVEL, SAMPLES = 0.95, 10_000
-CONFIRMED, REFUTED, UNDECIDED, DEPENDS = "confirmed", "refuted", "undecided", "depends"
-GREATER, NOT_GREATER, EQUAL = EXPECTATIONS = ("greater", "not greater", "equal")
+LEVEL = 0.95
+_POOLED = 0.7
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The mean difference of two arms, its interval, and the probability of one as large if the arms were equal.
+    """The mean difference of two arms with its interval of 95 %.
 
     Attributes:
-        seeds, items: over how many of each the mean was taken.
+        mean: in the claim's unit.
+        low, high: the ends of the interval; of a fact, the smallest and the largest difference.
+        error: the standard error of the mean; 0 for a fact.
+        freedom: the degrees of freedom of the t distribution.
+        seeds, items, clusters: over how many of each the mean was taken.
+        seed_variance, cluster_variance, rest_variance: those of one seed, of one cluster, and of one cluster with one
+            seed: error² is about seed_variance / seeds + cluster_variance / clusters + rest_variance / (seeds *
+            clusters).
     """
 
     mean: float
     low: float
     high: float
-    p: float
+    error: float
+    freedom: float
     seeds: int
     items: int
+    clusters: int
+    seed_variance: float = 0.0
+    cluster_variance: float = 0.0
+    rest_variance: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, as records hold them."""
         return asdict(self)
 
 
-def effect_of(differences: np.ndarray) -> Effect:
-    """Return the effect that paired differences show.
-
-    >>> effect_of(np.array([[1.0], [2.0], [3.0]])).mean
-    2.0
+def fact_of(differences: np.ndarray) -> Effect:
+    """Return what differences that no chance can change show: all of them are between `low` and `high`.
 
     Args:
         differences: (seeds, items), the first arm minus the second.
 
     Raises:
-        ValueError: there is only one number, or one that is not finite.
+        ValueError: a number is not finite.
     """
-    differences = np.asarray(differences, dtype=np.float64)
+    differences = _finite(differences)
     seeds, items = differences.shape
+    low, high = float(differences.min()), float(differences.max())
+    return Effect(float(differences.mean()), low, high, 0.0, np.inf, seeds, items, items)
+
+
+def effect_of(differences: np.ndarray, weights: Sequence[float] = (), clusters: Sequence[Hashable] = ()) -> Effect:
+    """Return the effect that paired differences show.
+
+    >>> found = effect_of(np.array([[1.0], [2.0], [3.0]]))
+    >>> found.mean, round(found.low, 3), found.freedom
+    (2.0, -0.484, 2.0)
+
+    Args:
+        differences: (seeds, items), the first arm minus the second.
+        weights: (items,), what each item counts; empty: all count the same.
+        clusters: (items,), which items are from the same article, document, person or passage; empty: none.
+
+    Raises:
+        ValueError: there is only one seed and one cluster, or a number is not finite.
+    """
+    differences = _finite(differences)
+    seeds, items = differences.shape
+    shares = np.ones(items) if len(weights) == 0 else np.asarray(weights, dtype=np.float64)
+    shares = shares / shares.sum()
+    names = list(clusters) if len(clusters) else list(range(items))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    member = np.array([numbers[name] for name in names])
+    count = len(numbers)
+    if seeds * count < 2:
+        raise ValueError("one difference has no interval; give at least two seeds or clusters of items")
+    means = differences @ shares
+    of_cluster = np.bincount(member, shares, count)
+    added = np.stack([np.bincount(member, shares * row, count) for row in differences - means[:, None]])
+    factor = np.ones(count) if count == 1 else (count - 1) / (1 - of_cluster)
+    mean, table = float(means.mean()), means[:, None] + added * factor
+    return _interval(mean, table, 1 / float((of_cluster**2).sum()), items)
+
+
+def _finite(differences: np.ndarray) -> np.ndarray:
+    differences = np.asarray(differences, dtype=np.float64)
     if not np.isfinite(differences).all():
         raise ValueError("a difference is not finite; one of the arms has diverged")
-    if seeds * items < 2:
-        raise ValueError("one difference has no interval; give at least two seeds or items")
-    low, high, p = _over_seeds(differences) if seeds > 1 else _over_items(differences[0])
-    return Effect(float(differences.mean()), float(low), float(high), float(p), seeds, items)
+    return differences
 
 
-def _over_seeds(differences: np.ndarray) -> tuple[float, float, float]:
-    from scipy.stats import t
+def _interval(mean: float, table: np.ndarray, equal_clusters: float, items: int) -> Effect:
+    """Return the effect with its interval.
 
-    seeds, items = differences.shape
-    mean, variance = differences.mean(), differences.mean(1).var(ddof=1) / seeds
-    if items > 1:
-        variance += differences.mean(0).var(ddof=1) / items
-    if variance == 0:
-        return mean, mean, float(mean == 0)
-    error = np.sqrt(variance)
-    half = t.ppf((1 + LEVEL) / 2, seeds - 1) * error
-    return mean - half, mean + half, 2 * t.sf(abs(mean) / error, seeds - 1)
-
-
-def _over_items(differences: np.ndarray) -> tuple[float, float, float]:
-    random = np.random.default_rng(0)
-    means, by_chance = np.empty(SAMPLES), np.empty(SAMPLES)
-    for sample in range(SAMPLES):
-        means[sample] = differences[random.integers(len(differences), size=len(differences))].mean()
-        by_chance[sample] = (differences * random.choice((-1.0, 1.0), len(differences))).mean()
-    low, high = np.quantile(means, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    # Sums of the same numbers in another order may differ in their last digits.
-    as_large = np.abs(by_chance) >= abs(differences.mean()) * (1 - 1e-12)
-    return low, high, (1 + as_large.sum()) / (1 + SAMPLES)
-
-
-def verdict_of(effect: Effect, least: float, expected: str = GREATER) -> str:
-    """Return the verdict on one comparison.
-
-    "greater": confirmed where the interval is above 0 and the effect at least `least`; refuted where the whole interval
-    is below `least`. "not greater" is the opposite. "equal": confirmed where the interval is between -least and least;
-    refuted where it leaves out 0 and the effect is at least `least` in size. Otherwise undecided.
-
-    >>> verdict_of(Effect(2.0, 1.5, 2.5, p=0.001, seeds=5, items=1), least=1.0)
-    'confirmed'
-    >>> verdict_of(Effect(0.2, -0.1, 0.5, p=0.1, seeds=5, items=1), least=1.0, expected="equal")
-    'confirmed'
+    Args:
+        table: z of the module's docstring, (seeds, clusters).
+        equal_clusters: how many clusters of equal weight would be as informative.
     """
-    if expected == EQUAL:
-        confirmed = -least < effect.low and effect.high < least
-        refuted = (effect.low > 0 or effect.high < 0) and abs(effect.mean) >= least
-    else:
-        confirmed = effect.low > 0 and effect.mean >= least
-        refuted = effect.high < least
-        if expected == NOT_GREATER:
-            confirmed, refuted = refuted, confirmed
-    return CONFIRMED if confirmed else REFUTED if refuted else UNDECIDED
+    from scipy.stats import f, t
 
-
-def joint_verdict(verdicts: Sequence[str]) -> str:
-    """Return the verdict on a claim from those of its cases: "depends" where one is confirmed and another refuted.
-
-    Without such a pair, one undecided case leaves the claim undecided.
-
-    >>> joint_verdict(["confirmed", "refuted"]), joint_verdict(["confirmed", "undecided"])
-    ('depends', 'undecided')
-    """
-    found = set(verdicts)
-    if {CONFIRMED, REFUTED} <= found:
-        return DEPENDS
-    return UNDECIDED if UNDECIDED in found else found.pop()
-
-
-def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
-    """Return the p-values corrected for their number (Holm 1979).
-
-    >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
-    {'a': 0.03, 'c': 0.06, 'b': 0.06}
-    """
-    corrected: dict[Any, float] = {}
-    largest = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
-        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
-        corrected[name] = largest
-    return corrected
+    seeds, clusters = table.shape
+    by_seed, by_cluster = table.mean(1), table.mean(0)
+    rest, freedom = 0.0, float(seeds * clusters - 1)  # the mean square of the interaction
+    own = {}  # those of seeds and of clusters, with their degrees of freedom
+    if seeds > 1:
+        own["seeds"] = (clusters * float(by_seed.var(ddof=1)), seeds - 1.0)
+    if clusters > 1:
+        own["clusters"] = (seeds * float(by_cluster.var(ddof=1)), equal_clusters - 1)
+    if len(own) == 2:
+        left = table - by_seed[:, None] - by_cluster + table.mean()
+        chance = rest = float((left**2).sum() / ((seeds - 1) * (clusters - 1)))
+        free = freedom = (seeds - 1) * (equal_clusters - 1)
+        for name, (square, degrees) in list(own.items()):
+            if square <= chance * f.ppf(_POOLED, degrees, free):
+                rest, freedom = (rest * freedom + square * degrees) / (freedom + degrees), freedom + degrees
+                del own[name]
+    variance = max(rest + sum(square - rest for square, _ in own.values()), 0.0)
+    terms = list(own.values()) if len(own) == 1 else [*own.values(), (rest, freedom)]
+    if variance:
+        freedom = max(1.0, variance**2 / sum(square**2 / degrees for square, degrees in terms))
+    error = float(np.sqrt(variance / (seeds * clusters)))
+    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * error
+    found = {name: max(square - rest, 0.0) for name, (square, _) in own.items()}
+    variances = (found.get("seeds", 0.0) / clusters, found.get("clusters", 0.0) / seeds, rest)
+    return Effect(mean, mean - half, mean + half, error, freedom, seeds, items, clusters, *variances)

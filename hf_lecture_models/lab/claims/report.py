@@ -5,11 +5,11 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hf_lecture_models.lab.claims.claim import Claim, Trial
+from hf_lecture_models.lab.claims.claim import Claim, Trial, load_claims
 from hf_lecture_models.lab.claims.effect import Effect
-from hf_lecture_models.lab.claims.trial import verdict, verdicts
+from hf_lecture_models.lab.claims.rule import holm, joint_verdict, p_value, verdict_of
 
 RECORDS = Path(__file__).with_name("records")
 NOT_MEASURED = "not measured yet"
@@ -21,21 +21,91 @@ def read_record(claim: Claim) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def recorded_verdict(claim: Claim) -> str:
-    """Return the verdict that follows from the claim's record, or "not measured yet"."""
+def recorded_cases(claim: Claim) -> dict[str, Any]:
+    """Return what the record found in each case; nothing if there is no record."""
     record = read_record(claim)
-    return NOT_MEASURED if record is None else verdict(claim, record["results"]["cases"], claim.experiment)
+    return {} if record is None else record["results"]["cases"]
+
+
+def least_of(claim: Claim, case: str) -> float:
+    """Return the smallest effect that counts in a case of the experiment or of the embedded trial."""
+    one = {**claim.embedded.cases, **claim.experiment.cases}[case]
+    return claim.least if one.least is None else one.least
+
+
+def corrected_p_values() -> dict[tuple[str, str], float]:
+    """Return the p-value of each recorded case by claim and case, corrected for their number; facts have none."""
+    return holm(
+        {
+            (claim.id, case): p_value(Effect(**found["effect"]), least_of(claim, case))
+            for claim in load_claims().values()
+            if not claim.fact
+            for case, found in recorded_cases(claim).items()
+        }
+    )
+
+
+def case_verdicts(claim: Claim, p_values: Mapping[tuple[str, str], float] | None = None) -> dict[str, str]:
+    """Return the verdict on each recorded case of a claim.
+
+    Args:
+        p_values: those of `corrected_p_values`, which are computed if they are not given.
+    """
+    p_values = corrected_p_values() if p_values is None and not claim.fact else p_values or {}
+    return {
+        name: verdict_of(
+            Effect(**found["effect"]),
+            least_of(claim, name),
+            claim.experiment.cases[name].expected,
+            p_values.get((claim.id, name)),
+        )
+        for name, found in recorded_cases(claim).items()
+    }
+
+
+def recorded_verdict(claim: Claim, p_values: Mapping[tuple[str, str], float] | None = None) -> str:
+    """Return the verdict that follows from the claim's record, or "not measured yet"."""
+    found = case_verdicts(claim, p_values)
+    deciding = [verdict for name, verdict in found.items() if claim.experiment.cases[name].decides]
+    return joint_verdict(deciding, claim.every) if deciding else NOT_MEASURED
+
+
+class _CaseInWords(NamedTuple):
+    effect: str
+    first: str
+    second: str
+
+
+def lesson(claim: Claim) -> str:
+    """Return the sentence for the classroom with the figures of the record; the lecture's without a record."""
+    found = recorded_cases(claim)
+    if not found:
+        return claim.sentence
+    figures = [_CaseInWords("", "", "")]  # cases are counted from 1
+    for name, case in found.items():
+        plain = perplexities(claim.experiment, name, case)
+        arms = [f"{plain[arm]:.1f}" if plain else _mean(one) for arm, one in case["arms"].items()]
+        figures.append(_CaseInWords(rounded(abs(case["effect"]["mean"])), *arms))
+    return " ".join(claim.lesson.sentence.format(*figures).split())
 
 
 def interval(effect: Effect) -> str:
-    """Return an effect with its interval and its p-value.
+    """Return an effect with its interval of 95 %; a fact whose differences are all the same has none.
 
-    >>> interval(Effect(mean=1.25, low=0.5, high=2.0, p=0.004, seeds=5, items=1))
-    '+1.2 [0.5, 2.0], p = 0.004'
+    >>> interval(Effect(mean=1.25, low=0.5, high=2.0, error=0.3, freedom=4, seeds=5, items=1, clusters=1))
+    '+1.2 [0.5, 2.0]'
     """
-    p = "p < 0.001" if effect.p < 0.001 else f"p = {effect.p:.3f}"
     mean, low, high = (rounded(value) for value in (effect.mean, effect.low, effect.high))
-    return f"{'+' if effect.mean > 0 else ''}{mean} [{low}, {high}], {p}"
+    return f"{'+' if effect.mean > 0 else ''}{mean}" + (f" [{low}, {high}]" if effect.low < effect.high else "")
+
+
+def p_in_words(p: float) -> str:
+    """Return a p-value as it is printed.
+
+    >>> p_in_words(0.0123), p_in_words(1e-5)
+    ('p = 0.012', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def rounded(value: float) -> str:
@@ -48,8 +118,8 @@ def rounded(value: float) -> str:
 
 
 def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: Trial) -> list[str]:
-    """Return a line for each case: its arms' means over the seeds, the effect, and the verdict on it."""
-    found, lines = verdicts(claim, cases, trial), []
+    """Return a line for each case: its arms' means over the seeds, the effect, and over what it was taken."""
+    lines = []
     for name, case in cases.items():
         plain = perplexities(trial, name, case)
         arms = "; ".join(
@@ -57,7 +127,8 @@ def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: 
             for arm, one in case["arms"].items()
         )
         effect = Effect(**case["effect"])
-        lines.append(f"{name}: {arms}; difference {interval(effect)}, {_counted(effect)}: {found[name]}")
+        p = "" if claim.fact else f", {p_in_words(p_value(effect, least_of(claim, name)))}"
+        lines.append(f"{name}: {arms}; difference {interval(effect)}{p}, {counted(effect)}")
     return lines
 
 
@@ -83,11 +154,12 @@ def _mean(arm: Mapping[str, Any]) -> str:
     return rounded(arm["given"]) if "given" in arm else rounded(sum(arm["means"]) / len(arm["means"]))
 
 
-def _counted(effect: Effect) -> str:
-    """Return how many seeds and items an effect was taken over.
+def counted(effect: Effect) -> str:
+    """Return how many seeds, items and clusters an effect was taken over.
 
-    >>> _counted(Effect(1.0, 0.0, 2.0, p=0.1, seeds=3, items=1))
-    '3 seeds'
+    >>> counted(Effect(1.0, 0.0, 2.0, error=0.1, freedom=2, seeds=3, items=90, clusters=9))
+    '3 seeds, 90 items in 9 clusters'
     """
-    counts = ((effect.seeds, "seeds"), (effect.items, "items"))
-    return " and ".join(f"{number:,} {name}" for number, name in counts if number > 1)
+    items = f"{effect.items:,} items" if effect.items > 1 else ""
+    items += f" in {effect.clusters:,} clusters" if 1 < effect.clusters < effect.items else ""
+    return ", ".join(part for part in (f"{effect.seeds} seeds" if effect.seeds > 1 else "", items) if part)
