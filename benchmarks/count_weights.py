@@ -8,7 +8,7 @@ count of the words that were seen after h (S. F. Chen and J. Goodman, An Empiric
 Language Modeling, 1999, sections 2.3 and 2.9). The package's own Jelinek-Mercer smoothing has one group for each order.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class CountWeights:
                 break
 
     def of(self, means: np.ndarray) -> np.ndarray:
-        """Return the weights of events, (orders, events), by the mean counts of the same shape; 0 after a new context."""
+        """Return the weights of events, (orders, events), by their mean counts; 0 after an unknown context."""
         group = self._groups(means)
         return np.where(means > 0, [weights[at] for weights, at in zip(self.weights, group, strict=True)], 0)
 
@@ -111,9 +111,14 @@ class CountWeights:
         return change
 
 
-def log_probs(counts: list[NGramCounts], streams: dict[str, Stream], config: NGramConfig, kneser: bool) -> np.ndarray:
-    """Return ln P of each event of the "test" stream, with weights by the "validation" stream."""
-    of = {part: np.array(list(estimates(counts, one, config.vocab_size, kneser))) for part, one in streams.items()}
+def log_probs(
+    counts: list[NGramCounts], streams: dict[str, Stream], config: NGramConfig, kneser: bool
+) -> dict[str, np.ndarray]:
+    """Return ln P of each event of each stream, with the weights that the events of the one "validation" set."""
     events = num_events(config)
-    weights = CountWeights(of["validation"], events).of(of["test"][:, 1])
-    return np.log(interpolated(of["test"][:, 0], weights, events)[-1])
+    of = {part: np.array(list(estimates(counts, one, config.vocab_size, kneser))) for part, one in streams.items()}
+    weights = CountWeights(of["validation"], events)
+    return {
+        part: np.log(interpolated(measured[:, 0], weights.of(measured[:, 1]), events)[-1])
+        for part, measured in of.items()
+    }
