@@ -47,7 +47,8 @@ from benchmarks import (
 from benchmarks.records import ROOT, claim, facts, record
 from hf_lecture_models.lab.claims.claim import find_claim
 
-PAGES = ["README.md", "benchmarks/README.md", "docs/*.md", "docs/live/*.md", "hf_lecture_models/models/*/README.md"]
+PAGES = ["README.md", "benchmarks/README.md", "docs/*.md", "docs/live/*.md", "docs/notes/*.md"]
+PAGES += ["hf_lecture_models/models/*/README.md"]
 FUNCTIONS = (abs, all, dict, int, len, max, min, range, round, sorted, str, sum, log10, mean, pairwise)
 FUNCTIONS += (record, facts, claim, find_claim)
 MODULES = (architecture, babylm, blimp, canaries, crows_pairs, fine_tuning, loss_by_distance, prompting, reading_times)

@@ -312,6 +312,50 @@ def smoothing() -> Rows:
     ]
 
 
+def with_interval(effect: Mapping[str, Any], digits: int = 1) -> str:
+    return f"{effect['mean']:+.{digits}f}±{effect['mean'] - effect['low']:.{digits}f}"
+
+
+def discount_effects(comparison: str, **fields: Any) -> list[dict[str, Any]]:
+    """Return the effects of a comparison after all parts of both corpora, or those of some rows."""
+    rows = [row for name in ("wikitext-2", "reviews") for row in record("discounting", name, "rows", [fields])]
+    return [row["effects"][comparison] for row in rows if row["part"] != "change"]
+
+
+def discount_change(corpus: str, order: int, comparison: str = "beside one weight") -> dict[str, Any]:
+    """Return how a gain changes from the smallest part to the whole corpus."""
+    return dict(record("discounting", corpus, "rows", {"part": "change", "order": order}, "effects", comparison))
+
+
+def discounts_by_size() -> Rows:
+    """What modified Kneser-Ney gains with order 3, by the tokens of WikiText-2 and of the reviews that are counted."""
+    found = []
+    for part in ("1/64", "1/16", "1/4", "1/1"):
+        row: list[str] = []
+        for corpus in ("wikitext-2", "reviews"):
+            one = record("discounting", corpus, "rows", {"part": part, "order": 3})
+            effects = [one["effects"][name] for name in ("beside one weight", "beside weights")]
+            row += [f"{one['tokens'] / 1e6:.2f}", *map(with_interval, effects)]
+        found.append(row)
+    return found
+
+
+def discounts_by_order() -> Rows:
+    """What each part of Kneser-Ney gains after a whole corpus, by order."""
+    names = (
+        "discounts, all occurrences",
+        "different words, discounts",
+        "discounts, different words",
+        "three discounts",
+    )
+    rows = [
+        record("discounting", corpus, "rows", {"part": "1/1", "order": order}, "effects")
+        for corpus in ("wikitext-2", "reviews")
+        for order in (2, 3, 5)
+    ]
+    return [[with_interval(row[name]) for row in rows] for name in names]
+
+
 def large_corpora() -> Rows:
     found = []
     runs = {"equality": ("in_memory", "past"), "middle": ("in_memory", "past", "lmplz"), "large": ("past", "lmplz")}

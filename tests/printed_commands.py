@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = [ROOT / folder for folder in ("hf_lecture_models", "training", "benchmarks")]
 DOCUMENTS = [
     *(path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"),
-    *(path for name in ("docs", "docs/live", "docs/notebooks", "hub_cards") for path in (ROOT / name).glob("*.md")),
+    *(
+        path
+        for name in ("docs", "docs/live", "docs/notebooks", "docs/notes", "hub_cards")
+        for path in (ROOT / name).glob("*.md")
+    ),
     *(path for folder in CODE for suffix in ("md", "jinja") for path in folder.rglob(f"*.{suffix}")),
 ]
 RECIPES = [path for folder in CODE for path in folder.rglob("*.yaml")]

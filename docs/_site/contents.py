@@ -59,6 +59,7 @@ SECTIONS: dict[str, list[str]] = {
         "CODE_OF_CONDUCT.md",
         "CHANGELOG.md",
     ],
+    "Research notes": ["docs/notes/*.md"],
     "Results": ["docs/speed.md", "benchmarks/README.md", "hub_cards/README.md"],
     "Topics": ["docs/*.md"],
 }

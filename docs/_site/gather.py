@@ -20,7 +20,8 @@ from docs._site.notebooks import NotebookError, add_outputs, link_line, read_not
 from docs._site.sources import source_page
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["*.md", "docs/*.md", "docs/live/*.md", "docs/notebooks/*.md", "hub_cards/*.md", "benchmarks/README.md"]
+PAGES = ["*.md", "docs/*.md", "docs/live/*.md", "docs/notebooks/*.md", "docs/notes/*.md"]
+PAGES += ["hub_cards/*.md", "benchmarks/README.md"]
 SOURCES = ["hf_lecture_models/models/**/*.py"]
 # Their sources are pages only where a page links them; the reference documents nothing of them.
 WITHOUT_REFERENCE = {"cli", "data", "io", "trainer"}
