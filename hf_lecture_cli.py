@@ -1498,7 +1498,7 @@ def claim(
     """List the claims of the lectures with their verdicts; or show one, and run a small experiment on it.
 
     The verdict is that of an experiment on real data, which is recorded (docs/claims.md). The small experiment takes
-    two minutes at most and decides nothing.
+    two minutes at most and decides nothing; a line says whether it points in the same direction.
     """
     _run("claim", "lab.verbs.claim", locals())
 

@@ -32,7 +32,7 @@ from benchmarks.attention_layers import BOTH, LAYERS, SEGMENT, WIDTH
 from hf_lecture_models import EfficientTransformerConfig, EfficientTransformerForCausalLM
 from hf_lecture_models.io import runs
 from hf_lecture_models.lab.claims.claim import find_claim
-from hf_lecture_models.lab.claims.report import read_record
+from tests.claim_records import record_of, use_claims
 
 SCRIPTS = sorted(
     path.stem for path in Path(common.__file__).parent.glob("*.py") if "write_results(" in path.read_text("utf-8")
@@ -146,19 +146,23 @@ def test_a_record_names_its_commit(monkeypatch, started_on, tmp_path):
 def test_output_of_claims_takes_the_record_and_the_page(monkeypatch, started_on, tmp_path, capsys):
     """And the package's own record of this claim stays as it is; without --output it is written anew."""
     started_on("4be37d21c0aa")
-    record = read_record(find_claim("word_order"))
+    record = record_of(find_claim("word_order"), {})
+    use_claims(monkeypatch, tmp_path / "package", find_claim("word_order"))
+    (tmp_path / "package").mkdir()
     monkeypatch.setattr(claims, "run_trial", lambda trial, methods, folder, commit: record["results"])
     monkeypatch.setattr(claims, "RECORDS", tmp_path / "package")
-    monkeypatch.setattr(claims, "PAGE", tmp_path / "docs" / "claims.md")
+    monkeypatch.setattr(claims, "ROOT", tmp_path / "root")
     monkeypatch.setattr("sys.argv", ["claims", "word_order", "--page", "--output", str(tmp_path / "mine")])
     claims.main()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["claims.md", "mine", "word_order.json"]
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert written == {"mine/word_order.json", "mine/claims.md", "mine/claims/all.svg"}
     assert json.loads((tmp_path / "mine" / "word_order.json").read_text("utf-8"))["results"] == record["results"]
     assert f"written to {tmp_path / 'mine' / 'word_order.json'}" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", ["claims", "word_order"])
+    monkeypatch.setattr("sys.argv", ["claims", "word_order", "--page"])
     monkeypatch.chdir(tmp_path)
     claims.main()
     assert (tmp_path / "package" / "word_order.json").is_file()
+    assert (tmp_path / "root" / "docs" / "claims" / "word_order.svg").is_file()
 
 
 WITH_OUTPUT = sorted(

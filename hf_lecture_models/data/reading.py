@@ -64,7 +64,7 @@ def read_rows(
         lines += table.lines
         for name, values in columns.items():
             values += table.read(name, is_label=name in labels)
-    documents = [own for table in tables for own in table.documents()] if DOCUMENT in known and part == "train" else []
+    documents = [own for table in tables for own in table.documents(part)] if DOCUMENT in known else []
     return Rows(columns, sources, lines if any(lines) else (), named_documents(documents))
 
 
@@ -197,9 +197,9 @@ class _Table:
             return column in self.known
         return column in self.recipe.columns or not set(self.known).isdisjoint(self.recipe.column_aliases(column))
 
-    def documents(self) -> list[Any]:
-        """Return the document of each row, None where neither a column nor the file's comments name one."""
-        if self.has(DOCUMENT):
+    def documents(self, part: str) -> list[Any]:
+        """Return the document of each row, None where none is named; only training data must have a column for them."""
+        if DOCUMENT in self.known or (part == "train" and self.has(DOCUMENT)):
             return self.read(DOCUMENT)
         return getattr(self.columns, "documents", None) or [None] * self.length
 

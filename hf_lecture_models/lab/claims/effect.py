@@ -10,13 +10,13 @@ Seeds and clusters are crossed random effects: z_sc, what the cluster c adds to 
     z_sc = m_s + C (1 - 1/C) / (1 - w_c) * sum of w_i (d_si - m_s) over the items i of c,
 
 where C is the number of clusters, w_i an item's share of all weights and w_c that of its cluster. The factor is that of
-the jackknife over clusters (Efron 1982, chapter 3); it is 1 for clusters of equal weight. A two-way analysis of variance
-gives mean squares of seeds, of clusters and of their interaction. The variance of the effect is the sum of the first two
-less the third, which both hold, over the number of values. A mean square that exceeds the interaction's by no more than
-chance does in 70 % of all cases is pooled with it. The interval is Student's t with Satterthwaite's (1946) degrees of
-freedom; C counts as 1 / sum of w_c² there, the number of equal clusters that would be as informative (Carter, Schnepel
-and Steigerwald 2017). Its coverage is between 93 and 97 % in simulations (tests/lab/claims/test_effect.py); of a few
-clusters, one of which has nearly all weight, it is about 90 %.
+the jackknife over clusters (Efron 1982, chapter 3); it is 1 for clusters of equal weight. A two-way analysis of
+variance gives mean squares of seeds, of clusters and of their interaction. The variance of the effect is the sum of the
+first two less the third, which both hold, over the number of values. A mean square that exceeds the interaction's by no
+more than chance does in 70 % of all cases is pooled with it. The interval is Student's t with Satterthwaite's (1946)
+degrees of freedom; C counts as 1 / sum of w_c² there, the number of equal clusters that would be as informative
+(Carter, Schnepel and Steigerwald 2017). Its coverage is between 93 and 97 % in simulations
+(tests/lab/claims/test_effect.py); of a few clusters, one of which has nearly all weight, it is about 90 %.
 """
 
 from collections.abc import Hashable, Sequence
@@ -37,7 +37,7 @@ class Effect:
         mean: in the claim's unit.
         low, high: the ends of the interval; of a fact, the smallest and the largest difference.
         error: the standard error of the mean; 0 for a fact.
-        freedom: the degrees of freedom of the t distribution.
+        freedom: the degrees of freedom of the t distribution; 0 for a fact.
         seeds, items, clusters: over how many of each the mean was taken.
         seed_variance, cluster_variance, rest_variance: those of one seed, of one cluster, and of one cluster with one
             seed: error² is about seed_variance / seeds + cluster_variance / clusters + rest_variance / (seeds *
@@ -73,7 +73,9 @@ def fact_of(differences: np.ndarray) -> Effect:
     differences = _finite(differences)
     seeds, items = differences.shape
     low, high = float(differences.min()), float(differences.max())
-    return Effect(float(differences.mean()), low, high, 0.0, np.inf, seeds, items, items)
+    return Effect(
+        float(differences.mean()), low, high, error=0.0, freedom=0.0, seeds=seeds, items=items, clusters=items
+    )
 
 
 def effect_of(differences: np.ndarray, weights: Sequence[float] = (), clusters: Sequence[Hashable] = ()) -> Effect:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hf_lecture_models.lab.claims.claim import Claim, Trial, load_claims
 from hf_lecture_models.lab.claims.effect import Effect
-from hf_lecture_models.lab.claims.rule import holm, joint_verdict, p_value, verdict_of
+from hf_lecture_models.lab.claims.rule import EQUAL, INSIDE, holm, joint_verdict, outcome_of, p_value, verdict_of
 
 RECORDS = Path(__file__).with_name("records")
 NOT_MEASURED = "not measured yet"
@@ -117,19 +117,51 @@ def rounded(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 0.1 or value == 0 else f"{value:.3g}"
 
 
+def same_direction(claim: Claim, cases: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
+    """Return whether each case of the small experiment points in the direction of the record; nothing without a record.
+
+    It is compared with the recorded case of its name, or else with the first one, by the sign of the mean. Where the
+    claim is a fact or expects equality, and where the record found that both arms are equivalent, means that are too
+    small to count have the same direction.
+
+    Args:
+        cases: what the claim's embedded trial found.
+    """
+    recorded, directions = recorded_cases(claim), {}
+    for name, found in cases.items() if recorded else ():
+        other = name if name in recorded else next(iter(recorded))
+        effect, least = Effect(**recorded[other]["effect"]), least_of(claim, other)
+        case = claim.experiment.cases[other]
+        by_size = claim.fact or case.expected == EQUAL or outcome_of(effect, least) == INSIDE
+        here = _direction(found["effect"]["mean"], least_of(claim, name) if by_size else 0.0)
+        directions[name] = here == _direction(effect.mean, least if by_size else 0.0)
+    return directions
+
+
+def _direction(mean: float, least: float) -> int:
+    """Return 1, -1, or 0 for a mean that is too small to count."""
+    return 0 if abs(mean) < least or mean == 0 else 1 if mean > 0 else -1
+
+
 def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: Trial) -> list[str]:
     """Return a line for each case: its arms' means over the seeds, the effect, and over what it was taken."""
     lines = []
     for name, case in cases.items():
-        plain = perplexities(trial, name, case)
-        arms = "; ".join(
-            f"{arm} {_mean(one)}" + (f" (perplexity {plain[arm]:.1f})" if plain else "")
-            for arm, one in case["arms"].items()
-        )
-        effect = Effect(**case["effect"])
+        arms, effect = arms_in_words(trial, name, case), Effect(**case["effect"])
         p = "" if claim.fact else f", {p_in_words(p_value(effect, least_of(claim, name)))}"
         lines.append(f"{name}: {arms}; difference {interval(effect)}{p}, {counted(effect)}")
     return lines
+
+
+def arms_in_words(trial: Trial, name: str, case: Mapping[str, Any]) -> str:
+    """Return what the arms of a case reach, as means over the seeds; of language models the perplexity.
+
+    The arguments are those of `perplexities`.
+    """
+    plain = perplexities(trial, name, case)
+    if plain:
+        return ", ".join(f"{arm} {value:.1f}" for arm, value in plain.items()) + " (perplexity)"
+    return ", ".join(f"{arm} {_mean(one)}" for arm, one in case["arms"].items())
 
 
 def perplexities(trial: Trial, name: str, case: Mapping[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +92,16 @@ class _Runner:
             if not isinstance(arm, int | float)
         }
         tuned = self.tune(case, settings)
-        values, arms, items = [], {}, Values(())
+        values: list[np.ndarray] = []
+        arms: dict[str, Any] = {}
+        items = Values(())
         for name, arm in case.arms.items():
             if isinstance(arm, int | float):
                 values.append(np.full((1, 1), float(arm)))
                 arms[name] = {"given": arm}
                 continue
-            chosen, found, seconds = best_of(tuned[name]), [], 0.0
+            chosen, seconds = best_of(tuned[name]), 0.0
+            found: list[Values] = []
             for seed in seeds:
                 found.append(self.measure(case, settings[name] | chosen, seed, part))
                 seconds += self.cpu_seconds[self.place(case, settings[name] | chosen, seed, part).name]
@@ -121,7 +125,7 @@ class _Runner:
             self.report(f"tuning {name}, {', '.join(f'{key} {one}' for key, one in chosen.items())}: {value:.3g}")
             return value
 
-        return tune(grid, {name: lambda chosen, name=name: reached(name, chosen) for name in settings})
+        return tune(grid, {name: partial(reached, name) for name in settings})
 
     def measure(self, case: Case, settings: Mapping[str, Any], seed: int, part: str) -> Values:
         """Return an arm's values on the items of a part of the data."""

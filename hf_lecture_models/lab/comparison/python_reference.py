@@ -2,6 +2,7 @@
 """English text that comes with Python: its language reference, in the interpreter's own `pydoc_data.topics`."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\.\.\.|[^\w\s]")
@@ -23,17 +24,29 @@ def python_reference(most_paragraphs: int | None = None) -> Corpus:
     Paragraphs of code, grammar and tables are left out, and repeated ones, which would bring training sentences into
     the other parts. Of every ten paragraphs one is for validation and one for the test.
     """
+    parts: dict[str, list[str]] = {"train": [], "validation": [], "test": []}
+    for part, _, sentence in _sentences(most_paragraphs):
+        parts[part].append(sentence)
+    return Corpus(**parts)
+
+
+def python_topics(part: str) -> list[str]:
+    """Return the topic of each text of a part of `python_reference`: "train", "validation" or "test"."""
+    return [topic for own, topic, _ in _sentences(None) if own == part]
+
+
+def _sentences(most_paragraphs: int | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the part, the topic and the text of each sentence."""
     from pydoc_data import topics
 
-    paragraphs: dict[str, None] = {}
-    for _, topic in sorted(topics.topics.items()):
+    paragraphs: dict[str, str] = {}
+    for name, topic in sorted(topics.topics.items()):
         for block in topic.split("\n\n"):
             if paragraph := _prose(block):
-                paragraphs[paragraph] = None
-    parts: tuple[list[str], list[str], list[str]] = ([], [], [])
-    for number, paragraph in enumerate(list(paragraphs)[:most_paragraphs]):
-        parts[{8: 1, 9: 2}.get(number % 10, 0)].extend(_SENTENCE_END.split(paragraph))
-    return Corpus(*parts)
+                paragraphs.setdefault(paragraph, name)
+    for number, (paragraph, name) in enumerate(list(paragraphs.items())[:most_paragraphs]):
+        part = {8: "validation", 9: "test"}.get(number % 10, "train")
+        yield from ((part, name, sentence) for sentence in _SENTENCE_END.split(paragraph))
 
 
 def _prose(block: str) -> str:

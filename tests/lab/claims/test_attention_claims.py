@@ -20,8 +20,10 @@ from hf_lecture_models import (
 )
 from hf_lecture_models.lab.claims.methods import METHODS, filling, pronouns, stability, training
 from hf_lecture_models.lab.claims.methods.ablation import PARTS, leave_out
+from hf_lecture_models.lab.claims.values import Values
 
 TEXTS = {"train_texts": ["a b a b a b a b", "b a b a"], "validation_texts": ["a b a b"]}
+PART = "validation"  # there are no other texts
 RUN = {"task": "causal_lm", "recipe": "self_attention_tiny", "measure": "perplexity", "epochs": 1, **TEXTS}
 
 
@@ -73,7 +75,7 @@ def test_the_part_is_missing_in_training_and_in_the_test(monkeypatch, tmp_path):
     seen = []
     monkeypatch.setattr(training, "leave_out", lambda model, part: seen.append(model) or leave_out(model, part))
     whole, without = (
-        METHODS["train_and_measure"](RUN | arm, 0, tmp_path, "test") for arm in ({}, {"without": "norms"})
+        METHODS["train_and_measure"](RUN | arm, 0, tmp_path, PART).mean for arm in ({}, {"without": "norms"})
     )
     assert whole != without
     trained, loaded = seen
@@ -90,21 +92,25 @@ def test_an_arm_leaves_the_settings_of_the_others_as_they_are(tmp_path):
 
 
 def test_a_run_that_diverges_has_the_stated_value(monkeypatch, tmp_path):
-    def diverge(*_):
-        raise FloatingPointError("the loss is nan")
+    train = training.train_model
+
+    def diverge(settings, *others):
+        if not settings.get("untrained"):
+            raise FloatingPointError("the loss is nan")
+        return train(settings, *others)
 
     monkeypatch.setattr(training, "train_model", diverge)
     with pytest.raises(FloatingPointError):
-        METHODS["train_and_measure"](RUN, 0, tmp_path, "test")
-    assert METHODS["train_and_measure"](RUN | {"floor": -700}, 0, tmp_path, "test") == [-700]
+        METHODS["train_and_measure"](RUN, 0, tmp_path, PART)
+    assert METHODS["train_and_measure"](RUN | {"floor": -700}, 0, tmp_path, PART) == Values([-700], [5], [0])
 
 
 def test_the_loss_at_other_settings_is_the_mean_beside_the_best(monkeypatch, tmp_path):
-    found = {(0.1, 0): [-30.0], (0.1, 9): [-20.0], (0.2, 0): [-100.0], (0.2, 9): [-50.0]}
-    asked = lambda settings, *_: found[settings["learning_rate"], settings["warmup_steps"]]  # noqa: E731
+    found = {(0.1, 0): [-30.0, -30], (0.1, 9): [-20, -20], (0.2, 0): [-96, -112], (0.2, 9): [-50, -50]}
+    asked = lambda settings, *_: Values(found[settings["learning_rate"], settings["warmup_steps"]], [3, 1])  # noqa: E731
     monkeypatch.setattr(stability, "train_and_measure", asked)
     settings = {"tried": {"learning_rate": [0.1, 0.2], "warmup_steps": [0, 9]}, "learned": -21, "task": "causal_lm"}
-    assert METHODS["loss_at_other_settings"](settings, 0, tmp_path, "test") == [-30]
+    assert METHODS["loss_at_other_settings"](settings, 0, tmp_path, "test") == Values([-29, -33], [3, 1])
     with pytest.raises(ValueError, match="the best of 4 runs reaches -20, not more than -20"):
         METHODS["loss_at_other_settings"](settings | {"learned": -20}, 0, tmp_path, "test")
 
@@ -155,7 +161,7 @@ def test_the_best_head_is_chosen_by_other_sentences(monkeypatch, tmp_path):
     validation = set(chain(*pronouns.pronoun_sentences(1, "validation")))
     monkeypatch.setattr(pronouns, "_read", read)
     monkeypatch.setattr(pronouns, "_model_and_tokenizer", lambda *_: (None, tokenizer))
-    settings = {"people": 1, "word": "name", "heads": "best", "model": ""}
+    settings = {"people": 1, "word": "name", "heads": 1, "model": ""}
     assert METHODS["pronoun_attention"](settings, 0, tmp_path, "test") == pytest.approx([30] * 10)
     all_heads = METHODS["pronoun_attention"](settings | {"heads": "all"}, 0, tmp_path, "test")
     assert all_heads == pytest.approx([60] * 10)
@@ -249,7 +255,7 @@ def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
 
     monkeypatch.setattr(filling.NGramForCausalLM, "fit", remember_texts)
     monkeypatch.setattr(filling, "_drawn", remember)
-    monkeypatch.setattr(filling, "train_model", lambda *_: SimpleNamespace(model=None, processor=None))
+    monkeypatch.setattr(filling, "train_once", lambda *_: SimpleNamespace(model=None, processor=None))
     monkeypatch.setattr(filling, "fill", lambda model, tokenizer, texts, gaps, *_: seen.append(gaps) or texts)
     settings = {"texts": {"train": "train.txt", "validation": "valid.txt", "test": "test.txt"}, "lines": 20}
     settings |= {"longest": 8, "share": 0.5, "models": {"masked": {}}}
@@ -257,7 +263,8 @@ def test_both_arms_have_the_same_gaps(monkeypatch, tmp_path):
     real, random = (METHODS["filled_texts"](settings | arm, 0, tmp_path, "test") for arm in arms)
     assert judged == [lines["train"][20:]] * 2
     assert [gap.tolist() for gap in seen[0]] == [gap.tolist() for gap in seen[1]]
-    assert sum(real) > sum(random)  # the words stay as they are, or are drawn
+    assert real.weights == random.weights == [9, 5]  # each text has an end
+    assert real.mean > random.mean  # the words stay as they are, or are drawn
 
 
 def test_tokens_are_counted_as_often_as_they_are_read(tmp_path):

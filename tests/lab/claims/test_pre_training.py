@@ -106,7 +106,7 @@ def test_taggers_with_and_without_features_learn_equally_many_weights():
         zeros = 0 if given else 2 * model.reader.lstm.forwards.rnn.weight_ih_l0.shape[0] * model.config.output_size
         return sum(one.numel() for one in own) - zeros
 
-    arms = load_claims()["elmo_features"].experiment.cases["1,000 sentences"].arms
+    arms = load_claims()["elmo_features"].experiment.cases["1,000 sentences, beside words alone"].arms
     features, alone = arms["ELMo's features"], dict(arms["words alone"]["model"])
     shape = {"char_filters": [[1, 2]], "max_characters_per_token": alone["max_characters_per_token"]}
     shape |= {name: features["pre_training"][f"model.{name}"] for name in ("hidden_size", "projection_size")}

@@ -1,8 +1,9 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """How arms are measured: functions of settings, a seed, a folder for files and the part of the data.
 
-Each returns a value for each item, (items,), and more is what the claim expects of the first arm. The arms of a case
-have the same items in the same order.
+Each returns a value for each item, as `Values` with their weights and clusters or as a list where all items are
+clusters of their own, and more is what the claim expects of the first arm. The arms of a case have the same items in
+the same order.
 """
 
 from hf_lecture_models.lab.claims.methods.costs import growth_with_length, output_layer_share

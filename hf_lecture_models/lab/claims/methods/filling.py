@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from hf_lecture_models.evaluation.scoring import score_texts
-from hf_lecture_models.lab.claims.methods.texts import part_texts
-from hf_lecture_models.lab.claims.methods.training import all_but, train_model
+from hf_lecture_models.lab.claims.methods.texts import by_article, part_texts, read_part
+from hf_lecture_models.lab.claims.methods.training import all_but, train_once
+from hf_lecture_models.lab.claims.values import Values
 from hf_lecture_models.models.ngram import NGramForCausalLM
 from hf_lecture_models.tokenization.word import WordTokenizer
 
@@ -25,8 +26,10 @@ class Gaps(NamedTuple):
     gaps: Tensor
 
 
-def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
-    """Return 100 ln P of each text after some of its words were drawn anew, scaled so that the mean is that of a word.
+def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
+    """Return 100 ln P of a word of each article after some were drawn anew, weighted by its words.
+
+    Captions of Multi30k are articles of their own.
 
     P is that of a trigram model of training texts that the filling model has not seen. Each word is drawn from the
     model's distribution as it is, so a model does not win by always choosing the most frequent word.
@@ -41,7 +44,8 @@ def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str
     shared = all_but(settings, "by", "share", "models", "longest")
     longest, lines = settings["longest"], settings["lines"]
     training = [" ".join(text.split()[:longest]) for text in part_texts(settings, "train")]
-    texts = [words for text in part_texts(settings, part) if (words := text.split()[:longest])]
+    whole, articles = read_part(settings, part)
+    texts = [text.split()[:longest] for text in whole]
     chance = torch.Generator().manual_seed(seed)
     gaps = [torch.rand(len(text), generator=chance) < settings["share"] for text in texts]
     if settings["by"] == "frequencies":
@@ -49,13 +53,12 @@ def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str
         filled = _drawn(texts, counts, gaps, chance)
     else:
         own = {"train_texts": training[:lines], "validation_texts": [" ".join(words) for words in texts]}
-        trained = train_model({**shared, **settings["models"][settings["by"]], **own}, seed, folder)
+        trained = train_once({**shared, **settings["models"][settings["by"]], **own}, seed, folder)
         filled = fill(trained.model, trained.processor, texts, gaps, chance, settings["by"])
     judge = WordTokenizer.train(training[lines:], min_count=2, progress=False)
     ngrams = NGramForCausalLM.fit(training[lines:], judge, order=3, smoothing="modified_kneser_ney", progress=False)
     scores = score_texts(ngrams, judge, [" ".join(words) for words in filled])
-    words_per_text = sum(len(score.log_probs) for score in scores) / len(scores)
-    return [100 * score.log_prob / words_per_text for score in scores]
+    return by_article([100 * one.log_prob for one in scores], [len(one.log_probs) for one in scores], articles)
 
 
 def _drawn(

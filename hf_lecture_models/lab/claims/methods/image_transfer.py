@@ -23,7 +23,7 @@ NOTHING, CLASSES = "nothing", "classes"
 
 
 def right_after_pretraining(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
-    """Return for each image 100 if its class is found, otherwise 0.
+    """Return for each image 100 if its class is found, otherwise 0; each image is a cluster of its own.
 
     A model is pre-trained on the images whose class has an odd number, and then learns the classes with even numbers
     from a few images, which the seed draws. All weights are trained in both phases, and the last ones are used.

@@ -1,38 +1,28 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """How well a classifier of texts, or a tagger of words, reads words that are misspelt."""
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from hf_lecture_models.data.rows import Rows
-from hf_lecture_models.lab.claims.methods.training import Trained, all_but, train_model
+from hf_lecture_models.lab.claims.methods.training import Trained, all_but, share_of_right, train_once
+from hf_lecture_models.lab.claims.values import Values
 from hf_lecture_models.tasks.tagging.task import TokenClassification
 
 _LEAST_LETTERS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class _Found(NamedTuple):
-    """Percentages that are right, for each row: of the validation data, of the test data, of these with mistakes."""
-
-    validation: list[float]
-    spelt: list[float]
-    misspelt: list[float]
-
-
-def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
     """Return for each text 100 if its class is found although it is misspelt, otherwise 0.
 
-    A tagger has the percentage of each sentence's tags. Training and validation data are spelt as they are, so the
-    settings are chosen without misspellings. A text is misspelt in the same way whatever the model and the seed.
+    A tagger has the percentage of each sentence's tags, weighted by its words. Training and validation data are spelt
+    as they are, so the settings are chosen without misspellings. A text is misspelt in the same way whatever the model
+    and the seed. The model is trained once for what it finds and for what it loses.
 
     Args:
         settings: those of `train_model` for the classification of texts or the tagging of words; `share` of the words
@@ -43,32 +33,25 @@ def right_when_misspelt(settings: Mapping[str, Any], seed: int, folder: Path, pa
     Raises:
         ValueError: a model that is to be compared is not above the most frequent class by `margin`.
     """
-    found, frequent = _measured(json.dumps(all_but(settings, "lost", "margin"), sort_keys=True), seed)
+    trained = train_once(all_but(settings, "share", "lost", "margin"), seed, folder)
+    validation = _right(trained, trained.part("validation"), "validation")
     if part == "validation":
-        return found.validation
-    if np.mean(found.validation) < frequent + settings.get("margin", 0):
+        return validation
+    labels = Counter(label for row in _labels(trained, trained.validation) for label in row)
+    frequent = 100 * labels.most_common(1)[0][1] / labels.total()
+    if validation.mean < frequent + settings.get("margin", 0):
         raise ValueError(
-            f"seed {seed} is right about {np.mean(found.validation):.1f} percent of the validation data, the most "
+            f"seed {seed} is right about {validation.mean:.1f} percent of the validation data, the most "
             f"frequent class about {frequent:.1f}: too little was learned to compare; give more epochs or data"
         )
-    if not settings.get("lost"):
-        return found.misspelt
-    return [after - before for after, before in zip(found.misspelt, found.spelt, strict=True)]
-
-
-# Two cases measure the same model, with mistakes and by what it loses, each in a folder of its own.
-@lru_cache(maxsize=32)
-def _measured(settings: str, seed: int) -> tuple[_Found, float]:
-    """Train a model, and return what it finds, and the percentage of the most frequent class."""
-    own = json.loads(settings)
-    share = own.pop("share")
-    with TemporaryDirectory() as folder:
-        trained = train_model(own, seed, Path(folder))
     data = trained.part("test")
-    misspelt = Rows(data.columns | dict([_misspelt(data, share)]), data.sources)
-    rows = (trained.validation, data, misspelt)
-    labels = Counter(label for row in _labels(trained, trained.validation) for label in row)
-    return _Found(*(_right(trained, one) for one in rows)), 100 * labels.most_common(1)[0][1] / labels.total()
+    columns = data.columns | dict([_misspelt(data, settings["share"])])
+    misspelt = _right(trained, data.with_columns(columns), "test")
+    if not settings.get("lost"):
+        return misspelt
+    spelt = _right(trained, data, "test")
+    lost = [after - before for after, before in zip(misspelt.values, spelt.values, strict=True)]
+    return replace(misspelt, values=lost)
 
 
 def _misspelt(data: Rows, share: float) -> tuple[str, list[Any]]:
@@ -115,14 +98,7 @@ def _labels(trained: Trained, data: Rows) -> Iterator[list[Any]]:
     return (list(row) if is_tagger else [row] for row in labels)
 
 
-def _right(trained: Trained, data: Rows) -> list[float]:
-    task, model, processor = trained.task, trained.model, trained.processor
-    if not isinstance(task, TokenClassification):
-        return trained.right(data)
-    encoded = task.encode(model, processor, data, trained.recipe)
-    names = model.config.id2label
-    found = ([names.get(tag) for tag, _ in row] for row in task.predict(model, processor, encoded))
-    return [
-        100.0 * float(np.mean([one == other for one, other in zip(right, tags, strict=True)]))
-        for right, tags in zip(encoded.labels, found, strict=True)
-    ]
+def _right(trained: Trained, data: Rows, part: str) -> Values:
+    if isinstance(trained.task, TokenClassification):
+        return share_of_right(trained.right_tags(data), trained.clusters(part))
+    return Values(trained.right(data), clusters=trained.clusters(part))

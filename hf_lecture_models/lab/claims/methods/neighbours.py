@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from hf_lecture_models.analysis.neighbours import nearest_neighbours, special_ids
 from hf_lecture_models.lab.claims.methods.texts import part_texts
-from hf_lecture_models.lab.claims.methods.training import all_but, train_model
+from hf_lecture_models.lab.claims.methods.training import all_but, train_once
 from hf_lecture_models.tasks.language_models.blocks import token_stream
 
 _NEIGHBOURS = 5
@@ -22,14 +22,15 @@ def context_cosine_of_neighbours(settings: Mapping[str, Any], seed: int, folder:
     """Return for each word 100 times the mean cosine of its contexts and those of its five neighbours.
 
     Neighbours are near by the cosine of a language model's input embeddings. The contexts are those of all training
-    texts, also where the model read only `most` of them. The words are the same whatever the model and the seed.
+    texts, also where the model read only `most` of them. The words, each a cluster of its own, are the same whatever
+    the model and the seed. The model is trained once for all words.
 
     Args:
         settings: those of `train_model` for a language model whose `texts` are given; `counts`, the smallest and the
             largest number of times that a word occurs in what the model reads; `words`, how many are drawn.
     """
     least, most = settings["counts"]
-    trained = train_model(all_but(settings, "counts", "words"), seed, folder)
+    trained = train_once(all_but(settings, "counts", "words"), seed, folder)
     tokenizer = trained.processor
     size = len(tokenizer)
     counts = np.bincount(token_stream(tokenizer, part_texts(settings, "train"))[0], minlength=size)

@@ -36,14 +36,32 @@ def start_from_pretrained(
     use, seed = own.pop("use", None), 0 if own.pop("once", False) else seed
     if use not in USES:
         raise ValueError(f"pre_training.use is {use!r}; it must be one of {', '.join(USES)}")
-    name = hashlib.sha256(json.dumps([own, seed], sort_keys=True).encode()).hexdigest()[:16]
-    place = folder.parent / f"pretrained-{name}"
+    return {**settings, use: str(keep_model("pretrained", own, seed, folder, train))}
+
+
+def keep_model(
+    kind: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    folder: Path,
+    train: Callable[[Mapping[str, Any], int, Path], Any],
+) -> Path:
+    """Return the folder of a model beside `folder`, which is trained only if no measurement has kept it before.
+
+    Args:
+        kind: the beginning of the folder's name.
+        settings, seed: what the model depends on, beside the code.
+        train: `train_model`.
+    """
+    name = hashlib.sha256(json.dumps([settings, seed], sort_keys=True).encode()).hexdigest()[:16]
+    place = folder.parent / f"{kind}-{name}"
     if not place.is_dir():
-        trained = train(own, seed, folder)
+        trained = train(settings, seed, folder)
         with staged_folder(place) as stage:
             trained.model.save_pretrained(stage)
-            trained.processor.save_pretrained(stage)
-    return {**settings, use: str(place)}
+            if trained.processor is not None:
+                trained.processor.save_pretrained(stage)
+    return place
 
 
 def with_words_of(tokenizer: WordTokenizer, other: Any) -> WordTokenizer:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_lecture_models.lab.claims.methods.training import all_but, train_model
+from hf_lecture_models.lab.claims.methods.training import all_but, train_once
 from hf_lecture_models.lab.studies.prompt_templates import load_template
 from hf_lecture_models.lab.studies.prompting import UNCONDITIONAL, PromptItem, independent_groups, points, score_items
 from hf_lecture_models.lab.studies.prompting_task import PromptingRecipe, read_items
@@ -16,14 +16,15 @@ def points_by_prompts(settings: Mapping[str, Any], seed: int, folder: Path, part
     """Return 100 for each question whose right answer is the most probable one, minus an expected value.
 
     Questions that belong together, such as the mirrored pairs of Balanced COPA, have one value, their mean. Of k
-    answers that are equally probable the right one counts 100/k.
+    answers that are equally probable the right one counts 100/k. Other questions, such as those of ARC and PIQA, are
+    clusters of their own. The model is trained once for all questions.
 
     Args:
         settings: those of `train_model` for a language model; `questions`, names of tasks of `hf-lecture prompt`, or
             a list of prompt, answers and label; `beside`, what is subtracted: "chance", 100 divided by the number of
             answers, or "no prompt", what the same model reaches when it reads "Answer:" in place of each prompt.
     """
-    trained = train_model(all_but(settings, "questions", "beside"), seed, folder)
+    trained = train_once(all_but(settings, "questions", "beside"), seed, folder)
     values: list[float] = []
     for question in settings["questions"]:
         items, separator = _items(question)

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from hf_lecture_models.analysis.attention_maps import get_attention_maps
-from hf_lecture_models.lab.claims.methods.training import train_model
+from hf_lecture_models.lab.claims.methods.training import train_once
 
 _MEN, _WOMEN = ("Jack", "John", "Peter", "David", "Paul", "Tom"), ("Mary", "Anna", "Sarah", "Alice", "Emma", "Jane")
 _STATES = {
@@ -73,19 +73,22 @@ def _two(state: str, reason: str, verb: str) -> Iterator[PronounSentence]:
 def pronoun_attention(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
     """Return the percentage of its attention that a pronoun gives to a word: a mean for each list of sentences.
 
+    Each list, which shares its words, is a cluster of its own. A model that is trained is so once for all words.
+
     Args:
         settings: `people`, 1 or 2, in a sentence; `word`: "name", that of the pronoun's person, "other name", that of
             the other person, or "other word", the one with the largest weight among all but the name, the pronoun and
-            special tokens; `heads`: "all" for their mean, or "best" for the head whose pronouns give the names most
-            in sentences of the validation part; `model`, the folder of a published model, or the settings of
-            `train_model` for a model that learns the sentences with one person.
+            special tokens; `heads`: "all" for their mean, or the rank of a head by what its pronouns give to the
+            names in sentences of the validation part, 1 for the best; `model`, the folder of a published model, or the
+            settings of `train_model` for a model that learns the sentences with one person.
     """
     model, tokenizer = _model_and_tokenizer(settings, seed, folder)
     people, word = settings["people"], settings["word"]
     head: int | None = None
-    if settings["heads"] == "best":
+    if settings["heads"] != "all":
         others = list(chain(*pronoun_sentences(people, "validation")))
-        head = int(torch.stack([_read(model, tokenizer, one).weights_of("name") for one in others]).mean(0).argmax())
+        given = torch.stack([_read(model, tokenizer, one).weights_of("name") for one in others]).mean(0)
+        head = int(given.argsort(descending=True)[settings["heads"] - 1])
     found = []
     for sentences in pronoun_sentences(people, part):
         read = (_read(model, tokenizer, one) for one in sentences)
@@ -137,5 +140,5 @@ def _model_and_tokenizer(settings: Mapping[str, Any], seed: int, folder: Path) -
         return AutoModel.from_pretrained(source).eval(), AutoTokenizer.from_pretrained(source)
     sentences = chain(*pronoun_sentences(1, "validation"), *pronoun_sentences(1, "test"))
     texts = [one.text.replace(",", " ,").replace(".", " .") for one in sentences]
-    trained = train_model({**source, "train_texts": texts, "validation_texts": texts}, seed, folder)
+    trained = train_once({**source, "train_texts": texts, "validation_texts": texts}, seed, folder)
     return trained.model.base_model, trained.processor

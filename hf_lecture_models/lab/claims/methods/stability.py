@@ -2,6 +2,7 @@
 """How much a model loses where the learning rate, or another setting of training, is not the best one."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from hf_lecture_models.lab.claims.methods.training import all_but, train_and_measure
+from hf_lecture_models.lab.claims.values import Values
 
 
-def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
-    """Return by how much the mean over several settings is below the best of them: one value, at most 0.
+def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
+    """Return by how much the mean over several settings is below the best of them; the mean over items is at most 0.
+
+    The items are those of `train_and_measure`.
 
     Args:
         settings: those of `train_and_measure`; `tried`, values of settings, all combinations of which are trained; and
@@ -24,7 +28,9 @@ def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path,
     """
     shared, tried = all_but(settings, "tried", "learned"), settings["tried"]
     combinations = [dict(zip(tried, values, strict=True)) for values in product(*tried.values())]
-    found = [np.mean(train_and_measure(shared | one, seed, folder, part)) for one in combinations]
-    if max(found) <= settings["learned"]:
-        raise ValueError(f"the best of {len(found)} runs reaches {max(found):.4g}, not more than {settings['learned']}")
-    return [float(np.mean(found) - max(found))]
+    found = [train_and_measure(shared | one, seed, folder, part) for one in combinations]
+    best = max(found, key=lambda one: one.mean)
+    if best.mean <= settings["learned"]:
+        raise ValueError(f"the best of {len(found)} runs reaches {best.mean:.4g}, not more than {settings['learned']}")
+    lost = np.mean([one.values for one in found], axis=0) - np.array(best.values)
+    return replace(best, values=lost.tolist())

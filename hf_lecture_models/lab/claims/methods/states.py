@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, set_seed
 
-from hf_lecture_models.lab.claims.methods.texts import part_texts
+from hf_lecture_models.lab.claims.methods.texts import read_part
+from hf_lecture_models.lab.claims.values import Values
 from hf_lecture_models.tasks.core.factories import make_tokenizer
 
 _ROUNDING = 1e-9
@@ -21,20 +22,25 @@ _LONGEST = 30  # words
 _ZEROS = 10  # vectors of padding
 
 
-def changed_by_other_words(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+def changed_by_other_words(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
     """Return for each text 100 if the state of a word changes when all other words change, otherwise 0.
 
-    The other words are those of the next text at the same places. Texts of one word are left out.
+    The other words are those of the next text at the same places. Texts that have fewer than two other words there are
+    left out: such as those of one word, and headings that are the same in many articles.
 
     Args:
         settings: `model`, the fields of a configuration; `tokenizer`, as in a recipe (words by default); `place` of the
-            word that stays: "first", "last" or "any", a random one; and the texts of `part_texts`.
+            word that stays: "first", "last" or "any", a random one; and the texts of `texts.read_part`.
     """
-    texts = [words for text in part_texts(settings, part) if len(words := text.split()[:_LONGEST]) > 1]
+    read, articles = read_part(settings, part)
+    texts = [text.split()[:_LONGEST] for text in read]
     tokenizer, model = _tokenizer_and_model(settings, [" ".join(words) for words in texts], seed)
-    chance, changed = random.Random(seed), []
+    chance, changed, kept = random.Random(seed), [], []
     with torch.no_grad():
-        for words, others in zip(texts, texts[1:] + texts[:1], strict=True):
+        for words, others, article in zip(texts, texts[1:] + texts[:1], articles, strict=True):
+            # Of one other word the place might be the one that stays.
+            if sum(one != other for one, other in zip(words, others, strict=False)) < 2:
+                continue
             length = min(len(words), len(others))
             place = {"first": 0, "last": length - 1, "any": chance.randrange(length)}[settings["place"]]
             replaced = [*others[:place], words[place], *others[place + 1 : length]]
@@ -43,18 +49,20 @@ def changed_by_other_words(settings: Mapping[str, Any], seed: int, folder: Path,
                 for one in (words[:length], replaced)
             )
             changed.append(differ(before.last_hidden_state[0, place], after.last_hidden_state[0, place]))
-    return changed
+            kept.append(article)
+    return Values(changed, clusters=kept)
 
 
-def changed_by_zeros(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> list[float]:
+def changed_by_zeros(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
     """Return for each text 100 if some word's state changes when ten vectors of zeros are put beside the words.
 
     Args:
         settings: `model`, the fields of a configuration whose vectors of positions, if there are any, are set to zero,
             so that nothing is added to the zeros; `side` of the zeros, "before" or "after" the words; `masked`, whether
-            the model is told which vectors are padding; and the texts of `part_texts`.
+            the model is told which vectors are padding; and the texts of `texts.read_part`.
     """
-    texts = [" ".join(text.split()[:_LONGEST]) for text in part_texts(settings, part)]
+    read, articles = read_part(settings, part)
+    texts = [" ".join(text.split()[:_LONGEST]) for text in read]
     tokenizer, model = _tokenizer_and_model(settings, texts, seed)
     for name, vectors in model.named_children():
         if name == "embed_positions":
@@ -71,7 +79,7 @@ def changed_by_zeros(settings: Mapping[str, Any], seed: int, folder: Path, part:
             after = model(inputs_embeds=padded, attention_mask=mask).last_hidden_state
             start = 0 if settings["side"] == "after" else _ZEROS
             changed.append(differ(after[:, start : start + ids.shape[1]], before))
-    return changed
+    return Values(changed, clusters=articles)
 
 
 def differ(first: Tensor, second: Tensor) -> float:
