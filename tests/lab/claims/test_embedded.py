@@ -1,5 +1,5 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
-"""The small experiment of each claim: on data of the package, and in the direction of the record, or it says why not."""
+"""The small experiment of each claim: on data of the package, and in the direction of the record unless it says why."""
 
 import pytest
 
