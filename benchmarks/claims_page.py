@@ -27,6 +27,11 @@ from hf_lecture_models.lab.claims.rule import DEPENDS
 
 PAGE = "claims.md"
 PICTURES = "claims"
+NOTES = {
+    "discounting": ("Discounting as the key of n-grams, by the size of the corpus", "notes/discounting.md"),
+    "reversed_source": ("Does reversing the source help a translator with attention too?", "notes/reversed_source.md"),
+    "sinusoids": ("Sinusoids, learned, relative positions and none, by length", "notes/positions_by_length.md"),
+}
 LECTURES = {
     "R": "Ryu, Natural Language Processing",
     "N": "Nguyen, Tutorial on deep transformer",
@@ -125,6 +130,7 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
         f'- The lecture ({", ".join(claim.slides)}): "{_line(claim.quote)}". In our words: {_line(claim.sentence)}',
         f"- Measured: {_measured(claim, p_values)}.",
         f"- What would change our mind: {_line(claim.mind)}",
+        *([f"- Note for researchers: [{NOTES[claim.id][0]}]({NOTES[claim.id][1]})."] if claim.id in NOTES else []),
         "",
         "How it was tested:",
         "",
