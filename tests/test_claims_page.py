@@ -12,7 +12,7 @@ pytest.importorskip("scipy")
 
 from benchmarks import claims_page
 from benchmarks.common import ROOT, is_committed
-from hf_lecture_models.lab.claims.claim import Claim, Lesson, find_claim, load_claims
+from hf_lecture_models.lab.claims.claim import Case, Claim, Lesson, Trial, find_claim, load_claims
 from hf_lecture_models.lab.claims.report import RECORDS, corrected_p_values, recorded_verdict
 from tests.claim_records import record_of, use_claims, write_record
 
@@ -124,6 +124,10 @@ def claims(monkeypatch, tmp_path) -> list[Claim]:
         )
         for name in ("depth", "lstm_beats_plain", "word_order", "discounting")
     ]
+    parts = {"residual connections": "residuals", "layer norm": "norms"}
+    cases = {name: Case({"with": {}, "without": {"without": part}}) for name, part in parts.items()}
+    trial = Trial("train_and_measure", cases, {"measure": "perplexity"}, seeds=(0, 1, 2, 3, 4))
+    found[0] = dataclasses.replace(found[0], experiment=trial)
     use_claims(monkeypatch, tmp_path, *found)
     means = ({"residual connections": 30.0, "layer norm": 0.5}, {"three-way SST": 2.5}, {})
     for claim, mean in zip(found, means, strict=False):
