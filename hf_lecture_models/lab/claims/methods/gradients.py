@@ -12,6 +12,8 @@ from hf_lecture_models.lab.claims.methods.training import all_but, train_once
 from hf_lecture_models.lab.claims.values import Values
 
 _TEXTS = 20
+_NOTHING = 1e-16
+"""A smaller share of a gradient is lost in the rounding of float64, and counts as this one."""
 
 
 def remaining_gradient(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
@@ -32,6 +34,5 @@ def remaining_gradient(settings: Mapping[str, Any], seed: int, folder: Path, par
     found = []
     for text in (" ".join(text.split()[: distance + 1]) for text in texts):
         norms = measure_gradient_flow(trained.model, trained.processor, text).norms
-        # A gradient that float64 cannot hold is 0.
-        found.append(math.log10(max(norms[-1 - distance].item(), 1e-300) / norms[-1 - beside].item()))
+        found.append(math.log10(max(norms[-1 - distance].item() / norms[-1 - beside].item(), _NOTHING)))
     return Values(found, clusters=articles)
