@@ -10,6 +10,7 @@ from benchmarks.claims_pictures import draw_all, draw_claim
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.lab.claims.claim import Claim, load_claims
 from hf_lecture_models.lab.claims.effect import Effect
+from hf_lecture_models.lab.claims.power import CORES_OF_A_GPU, CPU_HOURS, gpu_minutes
 from hf_lecture_models.lab.claims.report import (
     NOT_MEASURED,
     arms_in_words,
@@ -59,7 +60,7 @@ How a verdict follows:
 3. A decision counts only if its p-value, corrected for all {tests} comparisons of this page (Holm 1979), is below 5 %.
 4. Facts, such as numbers of operations, have no p-value and are outside of these comparisons.
 5. A pilot with other seeds, on validation data, says beforehand how many seeds and items find twice the smallest effect
-   that counts with a probability of 80 %.
+   that counts with a probability of 80 %, before the correction.
 
 A language model is measured by minus 100 ln of its perplexity, so that a difference of 1 is about one percent. All
 experiments are small, for a CPU: a verdict holds at this scale. `hf-lecture claim NAME` shows a claim and runs a small
@@ -186,14 +187,29 @@ def _planned(pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
     for name, one in pilot.items():
         effect = cases[name]["effect"]
         if one["seeds"] is not None:
-            minutes = one["seeds"] * one["cpu_seconds_of_a_seed"] / 60
-            needed = f"{one['seeds']:,} seeds, {minutes:,.1f} CPU minutes ({effect['seeds']} were run)"
+            needed = _seeds_in_words(one["seeds"], one["cpu_seconds_of_a_seed"], effect["seeds"])
         elif one["clusters"] is not None:
             needed = f"no number of seeds, but {one['clusters']:,} clusters of items (there are {effect['clusters']:,})"
         else:
             needed = "no number of seeds or of items"
         parts.append(f"{f'{name}: ' if len(pilot) > 1 else ''}{needed}")
     return [f"- A decision needs, by a pilot's variances: {'; '.join(parts)}."] if parts else []
+
+
+def _seeds_in_words(needed: int, cpu_seconds_of_a_seed: float, run: int) -> str:
+    """Return how many seeds are needed, how many are missing, and what they take if that is too much for a CPU."""
+    if needed <= run:
+        return f"{needed:,} seeds ({run:,} were run)"
+    words, minutes = (
+        f"{needed:,} seeds, {needed - run:,} more than were run",
+        gpu_minutes(needed, cpu_seconds_of_a_seed),
+    )
+    if minutes is None:
+        return words
+    return (
+        f"{words}; they take {needed * cpu_seconds_of_a_seed / 3600:,.1f} CPU hours, more than a claim's {CPU_HOURS:g},"
+        f" or {minutes:,.0f} GPU minutes if a GPU is as fast as {CORES_OF_A_GPU} cores (assumed)"
+    )
 
 
 def _table(claim: Claim, cases: Mapping[str, Any], p_values: Mapping[tuple[str, str], float]) -> list[str]:

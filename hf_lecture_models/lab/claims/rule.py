@@ -41,14 +41,16 @@ def outcome_of(effect: Effect, least: float) -> str:
 def p_value(effect: Effect, least: float) -> float:
     """Return the level at which the interval would just reach the border of `outcome_of`; 0.05 at 95 %.
 
-    >>> p_value(Effect(2.0, 1.5, 2.5, error=0.0, freedom=4.0, seeds=5, items=1, clusters=1), least=1.0)
-    0.0
+    Differences that are all the same have no error that could be estimated, and decide nothing: 1.
+
+    >>> p_value(Effect(2.0, 1.0, 3.0, error=0.5, freedom=1e9, seeds=5, items=1, clusters=1), least=1.0).__round__(3)
+    0.046
     """
     from scipy.stats import t
 
     room = max(effect.mean - least, -least - effect.mean, least - abs(effect.mean))
     if effect.error == 0:
-        return float(room <= 0)
+        return 1.0
     return float(min(1.0, 2 * t.sf(room / effect.error, effect.freedom)))
 
 

@@ -120,6 +120,8 @@ def test_as_many_seeds_as_the_pilot_asks_for_decide_in_80_percent_of_all_trials(
     seeds, random = needed_seeds(pilot, least=2.0), np.random.default_rng(0)
     decided = [effect_of(random.normal(4, 2, (seeds, 1))).low > 2 for _ in range(1000)]
     assert 77 <= 100 * np.mean(decided) <= 90
+    equal = [effect_of(random.normal(0, 2, (seeds, 1))) for _ in range(1000)]
+    assert 55 <= 100 * np.mean([max(-one.low, one.high) < 2 for one in equal]) <= 67
     # No number of seeds makes up for few items.
     assert needed_seeds(Effect(0, 0, 0, 0, 2, 3, 9, 9, cluster_variance=90.0), least=2.0) is None
     assert needed_clusters(Effect(0, 0, 0, 0, 2, 3, 9, 9, cluster_variance=90.0), least=2.0, seeds=3) > 100

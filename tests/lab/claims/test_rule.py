@@ -52,3 +52,9 @@ def test_the_verdict_on_several_cases():
 
 def test_holm_multiplies_by_the_tests_that_are_left():
     assert holm({"a": 0.02, "b": 0.5, "c": 0.4, "d": 0.01}) == {"d": 0.04, "a": 0.06, "c": 0.8, "b": 0.8}
+
+
+def test_differences_that_are_all_the_same_decide_nothing():
+    effect = effect_of([[100.0] * 20] * 3)
+    assert (effect.low, effect.high, p_value(effect, 1.0)) == (100.0, 100.0, 1.0)
+    assert verdict_of(effect, 1.0, corrected=p_value(effect, 1.0)) == "undecided"
