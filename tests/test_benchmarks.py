@@ -99,6 +99,7 @@ def test_a_benchmark_refuses_uncommitted_code_before_it_begins(monkeypatch, caps
     started_on("4be37d21c0aa-dirty")
     needed = {
         "adaptation": ["folder"],
+        "discounting": ["--reviews", "folder"],
         "efficient_ablation": ["folder"],
         "elmo": ["folder"],
         "language_models": ["name", "folder"],
@@ -149,7 +150,7 @@ def test_output_of_claims_takes_the_record_and_the_page(monkeypatch, started_on,
     record = record_of(find_claim("word_order"), {})
     use_claims(monkeypatch, tmp_path / "package", find_claim("word_order"))
     (tmp_path / "package").mkdir()
-    monkeypatch.setattr(claims, "run_trial", lambda trial, methods, folder, commit: record["results"])
+    monkeypatch.setattr(claims, "run_trial", lambda *arguments, **options: record["results"])
     monkeypatch.setattr(claims, "RECORDS", tmp_path / "package")
     monkeypatch.setattr(claims, "ROOT", tmp_path / "root")
     monkeypatch.setattr("sys.argv", ["claims", "word_order", "--page", "--output", str(tmp_path / "mine")])
