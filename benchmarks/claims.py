@@ -28,7 +28,7 @@ from hf_lecture_models.lab.claims.trial import run_pilot, run_trial
 def pilot(claim: Claim, folder: Path) -> dict[str, Any]:
     """Return for each case the pilot's effect, and how many seeds and clusters of items it asks for.
 
-    There is none where nothing is random but the items, and for facts.
+    Facts, and trials in which only the items are random, need no pilot.
     """
     trial = claim.experiment
     if claim.fact or len(trial.seeds) == 1:

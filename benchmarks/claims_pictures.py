@@ -195,7 +195,7 @@ class Row:
         least: the smallest effect that counts.
         verdict: the one on this case.
         decides: whether the claim's verdict follows from it.
-        at: where it stands on the axis of the claim's variable.
+        at: its place on the axis of the claim's variable.
     """
 
     name: str
@@ -327,7 +327,7 @@ def _draw_curves(canvas: Canvas, points: Sequence[Row], claim: Claim) -> None:
 
 
 def _draw_field(canvas: Canvas, points: Sequence[Row], across: Scale, up: Scale) -> None:
-    """Draw what is behind the curves: the band, the line of no effect, and the values at the left side."""
+    """Draw the ground of the curves: the band, the line of no effect, and the values at the left side."""
     left, right = across.start - 14, across.end + 14
     least: dict[float, float] = {}
     for row in points:

@@ -135,7 +135,7 @@ def part_of(encoded: Encoded, clusters: Sequence[str], share: float, draw: int) 
 
 
 class Trial:
-    """What all arms reach on the texts of one corpus."""
+    """All arms on the texts of one corpus."""
 
     def __init__(self, corpus: Corpus, min_count: int) -> None:
         self.corpus = corpus

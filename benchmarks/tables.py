@@ -328,7 +328,7 @@ def discount_change(corpus: str, order: int, comparison: str = "beside one weigh
 
 
 def discounts_by_size() -> Rows:
-    """What modified Kneser-Ney gains with order 3, by the tokens of WikiText-2 and of the reviews that are counted."""
+    """The gain of modified Kneser-Ney with order 3, by the tokens of WikiText-2 and of the reviews that are counted."""
     found = []
     for part in ("1/64", "1/16", "1/4", "1/1"):
         row: list[str] = []
@@ -341,7 +341,7 @@ def discounts_by_size() -> Rows:
 
 
 def discounts_by_order() -> Rows:
-    """What each part of Kneser-Ney gains after a whole corpus, by order."""
+    """The gain of each part of Kneser-Ney after a whole corpus, by order."""
     names = (
         "discounts, all occurrences",
         "different words, discounts",

@@ -33,7 +33,7 @@ class Case:
         grid: values of settings that are tried for each arm on validation data; the best ones are used; empty: the
             trial's.
         decides: whether the verdict on the claim follows from this case; others show how far it reaches.
-        at: where the case stands on the axis of the claim's `variable`.
+        at: the place of the case on the axis of the claim's `variable`.
     """
 
     arms: Mapping[str, Mapping[str, Any] | float]
@@ -76,7 +76,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What to remember of a claim.
+    """The sentence to remember of a claim.
 
     Attributes:
         verdict: the one that the sentence was written for.
@@ -108,7 +108,7 @@ class Claim:
         unlike: why the small one does not show the direction of the experiment; empty: it does.
         fact: whether no chance can change what is measured, such as a number of operations.
         every: whether the claim is about every case, so that one refutes it.
-        variable: on what it depends, with the unit, where cases stand on an axis.
+        variable: on what it depends, with the unit, where cases have places on an axis.
     """
 
     id: str

@@ -16,7 +16,7 @@ first two less the third, which both hold, over the number of values. A mean squ
 more than chance does in 70 % of all cases is pooled with it. The interval is Student's t with Satterthwaite's (1946)
 degrees of freedom; C counts as 1 / sum of w_c² there, the number of equal clusters that would be as informative
 (Carter, Schnepel and Steigerwald 2017). Its coverage is between 93 and 97 % in simulations
-(tests/lab/claims/test_effect.py); of a few clusters, one of which has nearly all weight, and of three seeds that vary
+(tests/lab/claims/test_effect.py); of a few clusters, if one has nearly all weight, and of three seeds that vary
 much, it is about 90 %. Answers that are right or wrong need so many that ten or more of them differ between the arms.
 """
 

@@ -22,7 +22,7 @@ def read_record(claim: Claim) -> dict[str, Any] | None:
 
 
 def recorded_cases(claim: Claim) -> dict[str, Any]:
-    """Return what the record found in each case; nothing if there is no record."""
+    """Return what the record found in each case; nothing without a record."""
     record = read_record(claim)
     return {} if record is None else record["results"]["cases"]
 

@@ -27,7 +27,7 @@ class Gaps(NamedTuple):
 
 
 def filled_texts(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
-    """Return 100 ln P of a word of each article after some were drawn anew, weighted by its words.
+    """Return 100 ln P of a word of each article after some were drawn again, weighted by its words.
 
     Captions of Multi30k are articles of their own.
 
@@ -80,7 +80,7 @@ def fill(
     chance: torch.Generator,
     by: str,
 ) -> list[list[str]]:
-    """Return texts, lists of words, after a model drew the words of some places anew.
+    """Return texts, lists of words, after a model drew the words of some places again.
 
     Args:
         gaps: for each text (words,) bool, True where a word is drawn.

@@ -19,7 +19,7 @@ def loss_at_other_settings(settings: Mapping[str, Any], seed: int, folder: Path,
     The items are those of `train_and_measure`.
 
     Args:
-        settings: those of `train_and_measure`; `tried`, values of settings, all combinations of which are trained; and
+        settings: those of `train_and_measure`; `tried`, values of settings, whose combinations are all trained; and
             `learned`, which the best of them must exceed.
 
     Raises:

@@ -66,7 +66,7 @@ def part_texts(settings: Mapping[str, Any], part: str) -> list[str]:
 def articles_of(lines: Sequence[str]) -> list[Hashable]:
     """Return the number of each line's article.
 
-    An article begins with a title as WikiText writes it, between blank lines. Where there is no title, each line has a
+    An article begins with a title as WikiText writes it, between blank lines. In a file without titles each line has a
     number of its own.
 
     >>> articles_of(["", " = A = ", "", "a", " = = B = = ", "b", "", " = C = ", "", "c"])

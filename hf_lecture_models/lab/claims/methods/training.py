@@ -59,7 +59,7 @@ class Trained:
         """Return the data of a part.
 
         Raises:
-            ValueError: there are none.
+            ValueError: they are missing.
         """
         data = {"validation": self.validation, "test": self.test}[part]
         if data is None:
@@ -115,8 +115,8 @@ def train_and_measure(settings: Mapping[str, Any], seed: int, folder: Path, part
             all items where their mean is lower, or where a run ends with numbers that are not finite.
 
     Raises:
-        ValueError: there are no data of the part.
-        FloatingPointError: a run ends with numbers that are not finite, and there is no `floor`.
+        ValueError: data of the part are missing.
+        FloatingPointError: a run ends with numbers that are not finite, and `floor` is not given.
     """
     floor = settings.get("floor", -math.inf)
     try:
