@@ -7,17 +7,17 @@ are counted, not items. The effect is the weighted mean of the differences, seed
 
 Seeds and clusters are crossed random effects: z_sc, what the cluster c adds to the mean m_s of the seed s, is
 
-    z_sc = m_s + C (1 - 1/C) / (1 - w_c) * sum of w_i (d_si - m_s) over the items i of c,
+    z_sc = m_s + (C - 1) / (1 - w_c) * sum of w_i (d_si - m_s) over the items i of c,
 
 where C is the number of clusters, w_i an item's share of all weights and w_c that of its cluster. The factor is that of
-the jackknife over clusters (Efron 1982, chapter 3); it is 1 for clusters of equal weight. A two-way analysis of
+the jackknife over clusters (Efron 1982, chapter 3); it is C for clusters of equal weight. A two-way analysis of
 variance gives mean squares of seeds, of clusters and of their interaction. The variance of the effect is the sum of the
 first two less the third, which both hold, over the number of values. A mean square that exceeds the interaction's by no
 more than chance does in 70 % of all cases is pooled with it. The interval is Student's t with Satterthwaite's (1946)
 degrees of freedom; C counts as 1 / sum of w_c² there, the number of equal clusters that would be as informative
 (Carter, Schnepel and Steigerwald 2017). Its coverage is between 93 and 97 % in simulations
-(tests/lab/claims/test_effect.py); of a few clusters, if one has nearly all weight, and of three seeds that vary
-much, it is about 90 %. Answers that are right or wrong need so many that ten or more of them differ between the arms.
+(tests/lab/claims/test_effect.py); of a few clusters, if one has nearly all weight, and of three seeds that vary much,
+it is about 90 %. Answers that are right or wrong need so many that ten or more of them differ between the arms.
 """
 
 from collections.abc import Hashable, Sequence

@@ -16,7 +16,7 @@ NOT_MEASURED = "not measured yet"
 
 
 def read_record(claim: Claim) -> dict[str, Any] | None:
-    """Return the record of a claim's experiment, with its commit, date, machine and results; None if there is none."""
+    """Return the record of a claim's experiment, with its commit, date, machine and results; None without a record."""
     path = RECORDS / f"{claim.id}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 

@@ -55,11 +55,8 @@ def best_of(tried: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not tried:
         return {}
     most = max(one["validation"] for one in tried)
-    equal = sorted(
-        (one["settings"] for one in tried if one["validation"] == most), key=lambda one: str(list(one.items()))
-    )
-    numbers = sorted(equal, key=lambda one: [value for value in one.values() if _is_number(value)])
-    return dict(numbers[(len(numbers) - 1) // 2])
+    equal = sorted((one["settings"] for one in tried if one["validation"] == most), key=lambda one: [*one.values()])
+    return dict(equal[(len(equal) - 1) // 2])
 
 
 def _widened(axes: dict[str, list[Any]], tried: Mapping[str, Tried]) -> bool:
@@ -69,7 +66,7 @@ def _widened(axes: dict[str, list[Any]], tried: Mapping[str, Tried]) -> bool:
     for found in tried.values():
         best = best_of([{"settings": dict(zip(places, one, strict=True)), "validation": found[one]} for one in found])
         for name, values in axes.items():
-            if _widens(values) and best[name] in (values[0], values[-1]):
+            if _widens(values):
                 ends |= {(name, end) for end in (0, -1) if best[name] == values[end]}
     for name, end in ends:
         values = axes[name]
@@ -77,12 +74,8 @@ def _widened(axes: dict[str, list[Any]], tried: Mapping[str, Tried]) -> bool:
     return bool(ends)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _widens(values: Sequence[Any]) -> bool:
-    return all(_is_number(value) and value > 0 for value in values)
+    return all(isinstance(value, int | float) and not isinstance(value, bool) and value > 0 for value in values)
 
 
 def next_step(value: float, up: bool) -> float:

@@ -152,7 +152,7 @@ def train_model(settings: Mapping[str, Any], seed: int, folder: Path) -> Trained
         folder: for the model, which is removed in the end.
 
     Returns:
-        The model with the data of its recipe; there may be none of the validation or the test part.
+        The model with the data of its recipe; those of the validation or the test part may be missing.
     """
     be_quiet()  # transformers would list the weights that are new
     settings = start_from_pretrained(settings, seed, folder, train_model)
