@@ -495,6 +495,26 @@ def test_translations_are_measured_by_the_length_of_the_source(tmp_path):
     assert measured("sentence_chrf", untrained | {"most_words": 4}, tmp_path, "validation") == of_all.values[:2]
 
 
+def test_a_classifier_is_measured_by_the_length_of_the_text(tmp_path):
+    settings = {
+        "task": "text_classification",
+        "recipe": "bag_of_words_reviews_tiny",
+        "test_lines": 60,
+        "untrained": True,
+    }
+    of_all = found_by("train_and_measure", settings | {"measure": "accuracy"}, tmp_path)
+    words = [len(text.split()) for text in train_model(settings, 0, tmp_path).test.columns["text"]]
+    assert min(words) < 5 < max(words)
+    for bounds in ({}, {"most_words": 5}, {"least_words": 6}, {"least_words": 4, "most_words": 6}):
+        found = found_by("right_by_length", settings | bounds, tmp_path)
+        kept = [
+            n for n, word in enumerate(words) if bounds.get("least_words", 0) <= word <= bounds.get("most_words", 99)
+        ]
+        assert (found.values, found.clusters) == ([of_all.values[n] for n in kept], kept)
+    with pytest.raises(ValueError, match="texts of 99 to 1000000 words are measured"):
+        found_by("right_by_length", settings | {"least_words": 99}, tmp_path)
+
+
 def test_each_sentence_of_the_part_is_compared_with_its_own_translation(monkeypatch, tmp_path):
     rows = [
         {"source": "Je suis prêt", "target": "I am ready"},

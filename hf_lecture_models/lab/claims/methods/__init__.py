@@ -12,6 +12,7 @@ from hf_lecture_models.lab.claims.methods.filling import filled_texts
 from hf_lecture_models.lab.claims.methods.fine_tuning import tokens_read
 from hf_lecture_models.lab.claims.methods.gradients import remaining_gradient
 from hf_lecture_models.lab.claims.methods.image_transfer import right_after_pretraining
+from hf_lecture_models.lab.claims.methods.lengths import right_by_length
 from hf_lecture_models.lab.claims.methods.misspellings import right_when_misspelt
 from hf_lecture_models.lab.claims.methods.neighbours import context_cosine_of_neighbours
 from hf_lecture_models.lab.claims.methods.prompts import points_by_prompts
@@ -41,6 +42,7 @@ METHODS: dict[str, Method] = {
         pronoun_attention,
         remaining_gradient,
         right_after_pretraining,
+        right_by_length,
         right_when_misspelt,
         sentence_chrf,
         tokens_per_word,
