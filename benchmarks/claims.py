@@ -26,13 +26,14 @@ from hf_lecture_models.lab.claims.trial import run_pilot, run_trial
 
 
 def pilot(claim: Claim, folder: Path) -> dict[str, Any]:
-    """Return for each case the pilot's effect, and how many seeds and clusters of items it asks for.
+    """Return for each case that decides the pilot's effect, and how many seeds and clusters of items it asks for.
 
     Facts, and trials in which only the items are random, need no pilot.
     """
     trial = claim.experiment
     if claim.fact or len(trial.seeds) == 1:
         return {}
+    trial = dataclasses.replace(trial, cases={name: case for name, case in trial.cases.items() if case.decides})
     found = run_pilot(trial, METHODS, folder, commit(), report=print)
     for case, one in found.items():
         effect, least = Effect(**one["effect"]), least_of(claim, case)

@@ -59,8 +59,8 @@ How a verdict follows:
    confirms it and another does not.
 3. A decision counts only if its p-value, corrected for all {tests} comparisons of this page (Holm 1979), is below 5 %.
 4. Facts, such as numbers of operations, have no p-value and are outside of these comparisons.
-5. A pilot with other seeds, on validation data, says beforehand how many seeds and items find twice the smallest effect
-   that counts with a probability of 80 %, before the correction.
+5. A pilot of the cases that decide, with other seeds and on validation data, says beforehand how many seeds and items
+   find twice the smallest effect that counts with a probability of 80 %, before the correction.
 
 A language model is measured by minus 100 ln of its perplexity, so that a difference of 1 is about one percent. All
 experiments are small, for a CPU: a verdict holds at this scale. `hf-lecture claim NAME` shows a claim and runs a small
@@ -192,7 +192,7 @@ def _planned(pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
             needed = f"no number of seeds, but {one['clusters']:,} clusters of items (there are {effect['clusters']:,})"
         else:
             needed = "no number of seeds or of items"
-        parts.append(f"{f'{name}: ' if len(pilot) > 1 else ''}{needed}")
+        parts.append(f"{f'{name}: ' if len(cases) > 1 else ''}{needed}")
     return [f"- A decision needs, by a pilot's variances: {'; '.join(parts)}."] if parts else []
 
 

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
+from benchmarks import claims as claims_benchmark
 from benchmarks import claims_page
 from benchmarks.common import ROOT, is_committed
 from hf_lecture_models.lab.claims.claim import Case, Claim, Lesson, Trial, find_claim, load_claims
@@ -194,3 +195,16 @@ def test_a_changed_record_changes_the_page_and_its_picture(claims, tmp_path):
     }
     for name in re.findall(r"!\[[^\]]{20,}\]\((\S+)\)", after["claims.md"]):
         assert name in after
+
+
+def test_only_cases_that_decide_have_a_pilot(monkeypatch, tmp_path):
+    claim, asked = find_claim("depth"), []
+
+    def run_pilot(trial, *others, **more):
+        asked.extend(trial.cases)
+        return {}
+
+    monkeypatch.setattr(claims_benchmark, "run_pilot", run_pilot)
+    assert claims_benchmark.pilot(claim, tmp_path) == {}
+    assert asked == [name for name, case in claim.experiment.cases.items() if case.decides] != []
+    assert len(asked) < len(claim.experiment.cases)
