@@ -511,7 +511,7 @@ def test_a_classifier_is_measured_by_the_length_of_the_text(tmp_path):
             n for n, word in enumerate(words) if bounds.get("least_words", 0) <= word <= bounds.get("most_words", 99)
         ]
         assert (found.values, found.clusters) == ([of_all.values[n] for n in kept], kept)
-    with pytest.raises(ValueError, match="texts of 99 to 1000000 words are measured"):
+    with pytest.raises(ValueError, match="no test text has 99 to 1,000,000 words; change least_words"):
         found_by("right_by_length", settings | {"least_words": 99}, tmp_path)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from hf_lecture_models.data.rows import Rows
 from hf_lecture_models.lab.claims.methods.training import Trained, all_but, train_once
 from hf_lecture_models.lab.claims.values import Values
-from hf_lecture_models.tasks.translation.rows import keep_rows
 
 
 def train_for_lengths(
@@ -27,8 +26,9 @@ def train_for_lengths(
     trained = train_once(all_but(settings, "least_words", "most_words"), seed, folder)
     data, clusters = trained.part(part), trained.clusters(part)
     kept = [row for row, text in enumerate(data.columns[column]) if least <= len(text.split()) <= most]
-    reason = f"texts of {least} to {most} words are measured"
-    return trained, keep_rows(data, kept, reason), [clusters[row] for row in kept]
+    if not kept:
+        raise ValueError(f"no {part} text has {least:,} to {most:,} words; change least_words or most_words")
+    return trained, data.select(kept), [clusters[row] for row in kept]
 
 
 def right_by_length(settings: Mapping[str, Any], seed: int, folder: Path, part: str) -> Values:
