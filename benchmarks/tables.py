@@ -4,13 +4,14 @@
 A function returns the rows, whose cells are the last of each row of the document's table, or the whole table as text.
 """
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from benchmarks import loss_by_distance, perplexity_filter, prompting, translation, wikitext2_table, word2vec
-from benchmarks.records import ROOT, facts, record
+from benchmarks.records import ROOT, claim, facts, record
 
 Rows = list[list[str]]
 FIVE_GRAM = "5-gram, modified Kneser-Ney"
@@ -314,6 +315,23 @@ def smoothing() -> Rows:
 
 def with_interval(effect: Mapping[str, Any], digits: int = 1) -> str:
     return f"{effect['mean']:+.{digits}f}±{effect['mean'] - effect['low']:.{digits}f}"
+
+
+def gains_by_reversing() -> Rows:
+    """The chrF of translators with a reversed source and with the source as it is, and the gain."""
+    found = []
+    for case in claim("reversed_source", "cases").values():
+        means = [statistics.mean(arm["means"]) for arm in case["arms"].values()]
+        found.append([f"{means[0]:.1f}", f"{means[1]:.1f}", with_interval(case["effect"])])
+    return found
+
+
+def lost_by_attention() -> dict[str, float]:
+    """Return how much smaller the gain by reversing is with attention; the errors of both gains are independent."""
+    without, beside = (case["effect"] for case in claim("reversed_source", "cases").values())
+    lost = without["mean"] - beside["mean"]
+    half = math.hypot(without["mean"] - without["low"], beside["mean"] - beside["low"])
+    return {"mean": lost, "low": lost - half, "high": lost + half}
 
 
 def discount_effects(comparison: str, **fields: Any) -> list[dict[str, Any]]:
