@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("docutils", reason="the equations of the site need the extra `docs`")
+
 from benchmarks.figures import without_comments
 from docs._site.equations import equation_rows
 from hf_lecture_models.lab.exercises.registry import EXERCISES
