@@ -327,7 +327,7 @@ def gains_by_reversing() -> Rows:
 
 
 def lost_by_attention() -> dict[str, float]:
-    """Return how much smaller the gain by reversing is with attention; the errors of both gains are independent."""
+    """Return how much smaller the gain by reversing is with attention, as if the errors of both were independent."""
     without, beside = (case["effect"] for case in claim("reversed_source", "cases").values())
     lost = without["mean"] - beside["mean"]
     half = math.hypot(without["mean"] - without["low"], beside["mean"] - beside["low"])
