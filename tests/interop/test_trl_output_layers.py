@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.testing import assert_close
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
+pytest.importorskip("trl")
+
 from hf_lecture_models import (
     LectureBertConfig,
     LectureBertForMaskedLM,
