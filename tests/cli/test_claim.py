@@ -51,6 +51,19 @@ def test_the_sentence_for_the_classroom_comes_first(monkeypatch, tmp_path):
     assert places == sorted(places)
 
 
+def test_the_p_value_beside_a_verdict_is_the_one_that_decided(monkeypatch, tmp_path):
+    claim = find_claim("pooling")
+    use_claims(monkeypatch, tmp_path, claim)
+    write_record(tmp_path, claim, record_of(claim, dict.fromkeys(claim.experiment.cases, 7.0), spread=4.0))
+    found = report.recorded_cases(claim)
+    text = " ".join(" ".join(verb.shown(claim)).split())
+    for name, corrected in report.corrected_p_values().items():
+        own = report.p_value(report.Effect(**found[name[1]]["effect"]), claim.least)
+        assert own < corrected  # eight tests, so Holm's correction changes each
+        assert f"{report.p_in_words(corrected)} after Holm's correction" in text
+        assert report.p_in_words(own) not in text
+
+
 def test_a_line_says_whether_the_small_experiment_points_in_the_same_direction(monkeypatch, tmp_path):
     claim = dataclasses.replace(find_claim("pooling"), unlike="")
     cells = {name: claim.experiment.cases[name] for name in ("LSTM", "plain network")}

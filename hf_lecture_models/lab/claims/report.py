@@ -143,12 +143,27 @@ def _direction(mean: float, least: float) -> int:
     return 0 if abs(mean) < least or mean == 0 else 1 if mean > 0 else -1
 
 
-def describe_cases(claim: Claim, cases: Mapping[str, Mapping[str, Any]], trial: Trial) -> list[str]:
-    """Return a line for each case: its arms' means over the seeds, the effect, and over what it was taken."""
+def describe_cases(
+    claim: Claim,
+    cases: Mapping[str, Mapping[str, Any]],
+    trial: Trial,
+    p_values: Mapping[tuple[str, str], float] | None = None,
+) -> list[str]:
+    """Return a line for each case: its arms' means over the seeds, the effect, and over what it was taken.
+
+    Args:
+        p_values: those of `corrected_p_values`, on which the verdicts rest; without them each case has its own p-value,
+            corrected for nothing.
+    """
     lines = []
     for name, case in cases.items():
         arms, effect = arms_in_words(trial, name, case), Effect(**case["effect"])
-        p = "" if claim.fact else f", {p_in_words(p_value(effect, least_of(claim, name)))}"
+        if claim.fact:
+            p = ""
+        elif p_values is None:
+            p = f", {p_in_words(p_value(effect, least_of(claim, name)))}"
+        else:
+            p = f", {p_in_words(p_values[claim.id, name])} after Holm's correction"
         lines.append(f"{name}: {arms}; difference {interval(effect)}{p}, {counted(effect)}")
     return lines
 

@@ -72,7 +72,7 @@ def shown(claim: Claim) -> list[str]:
         f"Verdict: {recorded_verdict(claim, p_values)}",
     ]
     if record is not None:
-        cases = describe_cases(claim, record["results"]["cases"], claim.experiment)
+        cases = describe_cases(claim, record["results"]["cases"], claim.experiment, p_values)
         found = case_verdicts(claim, p_values)
         lines += [_wrapped(f"{line}: {found[name]}") for name, line in zip(found, cases, strict=True)]
         lines.append(f"  (commit {record['commit']}, {record['date'][:10]})")
