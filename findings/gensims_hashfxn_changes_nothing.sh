@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gensim 4.4.0: the argument `hashfxn` of Word2Vec and FastText is kept, and training never calls it; vectors are the same with any function,
-# and in any Python process, whatever its hashes of strings are.
+# gensim 4.4.0: the argument `hashfxn` of Word2Vec and FastText is kept, and training never calls it; vectors are the same with
+# any function, and in any Python process, whatever its hashes of strings are.
 #
 # What one would guess from the documentation: a word's first vector comes from hash(word + seed), so a training that can be
 # repeated needs PYTHONHASHSEED or a `hashfxn` of one's own, beside a seed and one worker; and those who repeat vectors of gensim 3
