@@ -18,15 +18,13 @@ from typing import Any
 from benchmarks.claims_page import write_page
 from benchmarks.common import ROOT, add_output, commit, new_parser, read_options, write_results
 from hf_lecture_models.lab.claims.claim import Claim, Trial, find_claim
-from hf_lecture_models.lab.claims.effect import Effect
 from hf_lecture_models.lab.claims.methods import METHODS
-from hf_lecture_models.lab.claims.power import needed_clusters, needed_seeds
-from hf_lecture_models.lab.claims.report import RECORDS, describe_cases, least_of
+from hf_lecture_models.lab.claims.report import RECORDS, describe_cases, describe_needs
 from hf_lecture_models.lab.claims.trial import run_pilot, run_trial
 
 
 def pilot(claim: Claim, folder: Path) -> dict[str, Any]:
-    """Return for each case that decides the pilot's effect, and how many seeds and clusters of items it asks for.
+    """Return for each case that decides the pilot's effect; say how many seeds or clusters of items it asks for.
 
     Facts, and trials in which only the items are random, need no pilot.
     """
@@ -35,11 +33,9 @@ def pilot(claim: Claim, folder: Path) -> dict[str, Any]:
         return {}
     trial = dataclasses.replace(trial, cases={name: case for name, case in trial.cases.items() if case.decides})
     found = run_pilot(trial, METHODS, folder, commit(), report=print)
-    for case, one in found.items():
-        effect, least = Effect(**one["effect"]), least_of(claim, case)
-        one["seeds"] = needed_seeds(effect, least)
-        if one["seeds"] is None:
-            one["clusters"] = needed_clusters(effect, least, len(trial.seeds))
+    clusters = {case: one["effect"]["clusters"] for case, one in found.items()}
+    for case, needed in describe_needs(claim, found, clusters).items():
+        print(f"{case}: by the pilot, twice the smallest effect that counts needs {needed}")
     return found
 
 

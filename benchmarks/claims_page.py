@@ -10,13 +10,13 @@ from benchmarks.claims_pictures import draw_all, draw_claim
 from hf_lecture_models.io.files import write_file
 from hf_lecture_models.lab.claims.claim import Claim, load_claims
 from hf_lecture_models.lab.claims.effect import Effect
-from hf_lecture_models.lab.claims.power import CORES_OF_A_GPU, CPU_HOURS, gpu_minutes
 from hf_lecture_models.lab.claims.report import (
     NOT_MEASURED,
     arms_in_words,
     case_verdicts,
     corrected_p_values,
     counted,
+    describe_needs,
     interval,
     least_of,
     lesson,
@@ -60,7 +60,8 @@ How a verdict follows:
 3. A decision counts only if its p-value, corrected for all {tests} comparisons of this page (Holm 1979), is below 5 %.
 4. Facts, such as numbers of operations, have no p-value and are outside of these comparisons.
 5. A pilot of the cases that decide, with other seeds and on validation data, says beforehand how many seeds and items
-   find twice the smallest effect that counts with a probability of 80 %, before the correction.
+   find twice the smallest effect that counts with a probability of 80 %, at the level that the correction asks of the
+   first of all comparisons.
 
 A language model is measured by minus 100 ln of its perplexity, so that a difference of 1 is about one percent. All
 experiments are small, for a CPU: a verdict holds at this scale. `hf-lecture claim NAME` shows a claim and runs a small
@@ -142,7 +143,7 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
     if record is None:
         return lines
     results = record["results"]
-    lines += [*_tuning(results["cases"]), *_planned(results.get("pilot", {}), results["cases"])]
+    lines += [*_tuning(results["cases"]), *_planned(claim, results.get("pilot", {}), results["cases"])]
     path = f"../hf_lecture_models/lab/claims/records/{claim.id}.json"
     lines.append(f"- {results['cpu_seconds'] / 60:.1f} CPU minutes ([record]({path}), commit {record['commit']}).")
     return [*lines, "", *_table(claim, results["cases"], p_values)]
@@ -181,34 +182,12 @@ def _tuning(cases: Mapping[str, Any]) -> list[str]:
     return [f"- Each arm tried {number} settings on validation data; chosen: {'; '.join(parts)}."] if parts else []
 
 
-def _planned(pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
-    """Return a line with how many seeds and clusters of items the pilot asked for, and how many there were."""
-    parts = []
-    for name, one in pilot.items():
-        effect = cases[name]["effect"]
-        if one["seeds"] is not None:
-            needed = _seeds_in_words(one["seeds"], one["cpu_seconds_of_a_seed"], effect["seeds"])
-        elif one["clusters"] is not None:
-            needed = f"no number of seeds, but {one['clusters']:,} clusters of items (there are {effect['clusters']:,})"
-        else:
-            needed = "no number of seeds or of items"
-        parts.append(f"{f'{name}: ' if len(cases) > 1 else ''}{needed}")
-    return [f"- A decision needs, by a pilot's variances: {'; '.join(parts)}."] if parts else []
-
-
-def _seeds_in_words(needed: int, cpu_seconds_of_a_seed: float, run: int) -> str:
-    """Return how many seeds are needed, how many are missing, and what they take if that is too much for a CPU."""
-    if needed <= run:
-        return f"{needed:,} seeds ({run:,} were run)"
-    words, minutes = (
-        f"{needed:,} seeds, {needed - run:,} more than were run",
-        gpu_minutes(needed, cpu_seconds_of_a_seed),
-    )
-    if minutes is None:
-        return words
+def _planned(claim: Claim, pilot: Mapping[str, Any], cases: Mapping[str, Any]) -> list[str]:
+    """Return a line with how many seeds or clusters of items the pilot asks for, and how many there are."""
+    needs = describe_needs(claim, pilot, {name: case["effect"]["clusters"] for name, case in cases.items()})
+    parts = [f"{f'{name}: ' if len(cases) > 1 else ''}{needed}" for name, needed in needs.items()]
     return (
-        f"{words}; they take {needed * cpu_seconds_of_a_seed / 3600:,.1f} CPU hours, more than a claim's {CPU_HOURS:g},"
-        f" or {minutes:,.0f} GPU minutes if a GPU is as fast as {CORES_OF_A_GPU} cores (assumed)"
+        [f"- Twice the smallest effect that counts needs, by a pilot's variances: {'; '.join(parts)}."] if parts else []
     )
 
 

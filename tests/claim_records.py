@@ -32,7 +32,7 @@ def record_of(claim: Claim, means: Mapping[str, float], spread: float = 0.1) -> 
             if not isinstance(settings, int | float):
                 arms[arm] = {"means": [level] * 5, "tuned": [], "chosen": {}, "cpu_seconds_of_a_seed": 2.0}
         cases[name] = {"effect": effect, "arms": arms}
-        pilot[name] = {"effect": effect, "cpu_seconds_of_a_seed": 36.0, "seeds": 7, "clusters": None}
+        pilot[name] = {"effect": effect, "cpu_seconds_of_a_seed": 36.0}
     results = {"cases": cases, "pilot": {} if claim.fact else pilot, "cpu_seconds": 90.0}
     return {"results": results, "commit": "4be37d21c0aa", "date": "2026-12-01T00:00:00+00:00", "machine": {}}
 

@@ -14,6 +14,8 @@ from benchmarks import claims as claims_benchmark
 from benchmarks import claims_page
 from benchmarks.common import ROOT, is_committed
 from hf_lecture_models.lab.claims.claim import Case, Claim, Lesson, Trial, find_claim, load_claims
+from hf_lecture_models.lab.claims.effect import Effect
+from hf_lecture_models.lab.claims.power import needed_clusters, needed_seeds
 from hf_lecture_models.lab.claims.report import RECORDS, corrected_p_values, recorded_verdict
 from tests.claim_records import record_of, use_claims, write_record
 
@@ -112,6 +114,12 @@ def _read(name: str) -> dict:
 # The page, of records that are made here.
 
 
+VARIED = Effect(0, 0, 0, 0, 2, seeds=3, items=1, clusters=1, seed_variance=100.0)
+FEW_ITEMS = Effect(0, 0, 0, 0, 2, seeds=3, items=9, clusters=9, cluster_variance=90.0)
+STRICTEST = 0.05 / 4
+"""The level of the first of the four comparisons of `claims`."""
+
+
 @pytest.fixture
 def claims(monkeypatch, tmp_path) -> list[Claim]:
     """Three claims that are measured, and one that is not; the second one has a grid, the third one is a fact."""
@@ -134,14 +142,14 @@ def claims(monkeypatch, tmp_path) -> list[Claim]:
     for claim, mean in zip(found, means, strict=False):
         record = record_of(claim, mean)
         if claim.id == "depth":
-            record["results"]["pilot"]["layer norm"]["seeds"] = 300
+            record["results"]["pilot"]["layer norm"]["effect"] = dataclasses.asdict(VARIED)
         if claim.id == "lstm_beats_plain":
             for arm in record["results"]["cases"]["three-way SST"]["arms"].values():
                 rates = (0.1, 0.3, 1.0)
                 tuned = [{"settings": {"learning_rate": one}, "validation": -((one - 0.3) ** 2)} for one in rates]
                 arm |= {"tuned": tuned, "chosen": {"learning_rate": 0.3}}
-            pilot = record["results"]["pilot"]
-            pilot["three-way SST"]["seeds"], pilot["three-way SST"]["clusters"] = None, 1234
+            record["results"]["pilot"]["three-way SST"]["effect"] = dataclasses.asdict(FEW_ITEMS)
+            record["results"]["cases"]["three-way SST"]["effect"] |= {"items": 9, "clusters": 9}
         write_record(tmp_path, claim, record)
     return found
 
@@ -150,7 +158,9 @@ def test_a_section_begins_with_the_sentence_for_the_classroom(claims):
     page = claims_page.page_files()[claims_page.PAGE]
     sections = {one.partition("\n")[0]: one.partition("\n\n")[2] for one in page.split("\n### ")[1:]}
     assert list(sections) == [claim.id for claim in claims]
-    text = sections["depth"]
+    text, needed = sections["depth"], needed_seeds(VARIED, 2.0, STRICTEST)
+    assert needed > 1.4 * needed_seeds(VARIED, 2.0)
+    hours = needed * 36 / 3600
     parts = [
         "**So it is: 30.0 of 109.9.**\n\n![",
         "](claims/depth.svg)\n\n- The lecture (R:940): ",
@@ -158,8 +168,9 @@ def test_a_section_begins_with_the_sentence_for_the_classroom(claims):
         "- Measured: **depends** on the case; residual connections: +30.0 [29.9, 30.1], confirmed; layer norm: +0.5",
         "- What would change our mind: Another result.\n",
         f"- Confirmed if {claims[0].confirmed}; refuted if",
-        "residual connections: 7 seeds, 2 more than were run; layer norm: 300 seeds, 295 more than were run; they ",
-        "take 3.0 CPU hours, more than a claim's 2, or 6 GPU minutes if a GPU is as fast as 30 cores (assumed).\n",
+        f"residual connections: 3 seeds (5 are run); layer norm: {needed} seeds, {needed - 5} more than are run; they ",
+        f"take {hours:.1f} CPU hours, more than a claim's 2, or {2 * hours:.0f} GPU minutes if a GPU is as fast as 30 ",
+        "cores (assumed).\n",
         "- 1.5 CPU minutes ([record](../hf_lecture_models/lab/claims/records/depth.json), commit 4be37d21c0aa).",
         "| residual connections | with 109.9, without 148.4 (perplexity) | +30.0 [29.9, 30.1] | < 0.001 | 5 seeds |",
     ]
@@ -173,14 +184,13 @@ def test_a_section_begins_with_the_sentence_for_the_classroom(claims):
 def test_budgets_and_facts_are_named(claims):
     page = " ".join(claims_page.page_files()[claims_page.PAGE].split())
     assert "tried 3 settings on validation data; chosen: three-way SST: LSTM `learning_rate` 0.3, plain network" in page
-    assert "three-way SST: no number of seeds, but 1,234 clusters of items (there are 1)" in page
+    needed = needed_clusters(FEW_ITEMS, 2.0, 16, STRICTEST)
+    assert f"three-way SST: no number of seeds, but {needed} clusters of items (there are 9)" in page
     assert "all 4 comparisons of this page" in page
     assert "| R:43 | **equivalent** (fact) |" in page
     assert "4 claims: 2 depends, 1 equivalent, 1 not measured yet." in page
-    assert (
-        "| three-way SST | LSTM -497.5, plain network -500.0 | +2.5 [2.4, 2.6] | 2 | < 0.001 | 5 seeds | confirmed |"
-        in page
-    )
+    arms, found = "LSTM -497.5, plain network -500.0", "+2.5 [2.4, 2.6] | 2 | < 0.001 | 5 seeds, 9 items | confirmed"
+    assert f"| three-way SST | {arms} | {found} |" in page
 
 
 def test_a_changed_record_changes_the_page_and_its_picture(claims, tmp_path):

@@ -5,14 +5,15 @@ The effect that shall be found is twice the smallest one that counts, whose inte
 As many show with a probability of about 60 % that an effect of 0 is equivalent, since both ends of the interval have to
 be inside; a third more do with 80 %.
 
-The numbers are those of one comparison: after a correction for 60 of them, as many seeds as `needed_seeds` asks for
-decide with a probability between 15 and 30 %, and 2.3 times as many with 80 %, if no other comparison is decided. The
-pilot's variances are taken as if they were the true ones. Those of three seeds vary by so much that the probability is
-about 60 % on average.
+A decision has to hold at a level, the probability of a wrong one. Holm's correction asks the first of m comparisons for
+0.05 / m and the others for less, so at that level a claim is decided whatever the others find. The pilot's variances
+are taken as if they were the true ones. Those of three seeds vary by so much that the probability is about 60 % on
+average.
 """
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from hf_lecture_models.lab.claims.effect import LEVEL, Effect
 
@@ -34,7 +35,7 @@ def needed_seeds(pilot: Effect, least: float, level: float = 1 - LEVEL) -> int |
     Args:
         pilot: its variances are used, its mean is not.
         least: the smallest effect that counts.
-        level: the probability of a wrong decision, 0.05 for a single comparison.
+        level: the probability of a wrong decision, 0.05 for a single comparison, 0.05 / m for one of m.
     """
     if _power(pilot, least, _MOST, pilot.clusters, level) < POWER:
         return None
@@ -48,14 +49,46 @@ def needed_clusters(pilot: Effect, least: float, seeds: int, level: float = 1 - 
     return _smallest(lambda clusters: _power(pilot, least, seeds, clusters, level))
 
 
-def gpu_minutes(seeds: int, cpu_seconds_of_a_seed: float) -> float | None:
-    """Return the minutes of one GPU that so many seeds would take, by `CORES_OF_A_GPU`; None: two CPU hours are enough.
+def needs_in_words(
+    pilot: Effect, least: float, seeds: int, clusters: int, level: float, cpu_seconds_of_a_seed: float
+) -> str:
+    """Return how many seeds or clusters of items decide, beside those that are run.
 
-    >>> gpu_minutes(10, 900.0), gpu_minutes(8, 900.0)
-    (5.0, None)
+    What a CPU cannot do within `CPU_HOURS` is given in minutes of a GPU, by `CORES_OF_A_GPU`.
+
+    >>> pilot = Effect(0.0, 0.0, 0.0, 0.5, 2.0, seeds=3, items=1, clusters=1, seed_variance=1.0)
+    >>> needs_in_words(pilot, 2.0, seeds=8, clusters=1, level=0.05, cpu_seconds_of_a_seed=60.0)
+    '5 seeds (8 are run)'
+    >>> needs_in_words(pilot, 0.5, seeds=8, clusters=1, level=0.05, cpu_seconds_of_a_seed=60.0)
+    '34 seeds, 26 more than are run'
+
+    Args:
+        seeds, clusters: how many are run, in place of the pilot's; the other arguments are those of `needed_seeds`.
+        cpu_seconds_of_a_seed: what both arms take.
     """
-    seconds = seeds * cpu_seconds_of_a_seed
-    return None if seconds <= CPU_HOURS * 3600 else seconds / 60 / CORES_OF_A_GPU
+    pilot = replace(pilot, clusters=clusters)
+    needed = needed_seeds(pilot, least, level)
+    if needed is None:
+        return _items_in_words(pilot, least, seeds, level)
+    if needed <= seeds:
+        return f"{needed:,} seeds ({seeds:,} are run)"
+    words, hours = f"{needed:,} seeds, {needed - seeds:,} more than are run", needed * cpu_seconds_of_a_seed / 3600
+    if hours <= CPU_HOURS:
+        return words
+    return (
+        f"{words}; they take {hours:,.1f} CPU hours, more than a claim's {CPU_HOURS:g}, or"
+        f" {60 * hours / CORES_OF_A_GPU:,.0f} GPU minutes if a GPU is as fast as {CORES_OF_A_GPU} cores (assumed)"
+    )
+
+
+def _items_in_words(pilot: Effect, least: float, seeds: int, level: float) -> str:
+    """Return how many clusters of items decide, with more seeds if they have to be more."""
+    enough = needed_clusters(pilot, least, seeds, level)
+    if enough is not None:
+        return f"no number of seeds, but {enough:,} clusters of items (there are {pilot.clusters:,})"
+    more = 2 * _smallest(lambda number: _power(pilot, least, number, _MOST**2, level))
+    enough = needed_clusters(pilot, least, more, level)
+    return f"{more:,} seeds ({seeds:,} are run) on {enough:,} clusters of items (there are {pilot.clusters:,})"
 
 
 def _power(pilot: Effect, least: float, seeds: int, clusters: int, level: float) -> float:

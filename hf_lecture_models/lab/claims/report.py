@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_lecture_models.lab.claims.claim import Claim, Trial, load_claims
-from hf_lecture_models.lab.claims.effect import Effect
+from hf_lecture_models.lab.claims.effect import LEVEL, Effect
+from hf_lecture_models.lab.claims.power import needs_in_words
 from hf_lecture_models.lab.claims.rule import EQUAL, INSIDE, holm, joint_verdict, outcome_of, p_value, verdict_of
 
 RECORDS = Path(__file__).with_name("records")
@@ -87,6 +88,24 @@ def lesson(claim: Claim) -> str:
         arms = [f"{plain[arm]:.1f}" if plain else _mean(one) for arm, one in case["arms"].items()]
         figures.append(_CaseInWords(rounded(abs(case["effect"]["mean"])), *arms))
     return " ".join(claim.lesson.sentence.format(*figures).split())
+
+
+def describe_needs(claim: Claim, pilot: Mapping[str, Mapping[str, Any]], clusters: Mapping[str, int]) -> dict[str, str]:
+    """Return for each case of a pilot how many seeds or clusters of items a decision needs.
+
+    The level is that of the first comparison in Holm's correction, for as many comparisons as are recorded.
+
+    Args:
+        pilot: what `run_pilot` found.
+        clusters: how many clusters each case has.
+    """
+    level, seeds = (1 - LEVEL) / max(1, len(corrected_p_values())), len(claim.experiment.seeds)
+    return {
+        case: needs_in_words(
+            Effect(**one["effect"]), least_of(claim, case), seeds, clusters[case], level, one["cpu_seconds_of_a_seed"]
+        )
+        for case, one in pilot.items()
+    }
 
 
 def interval(effect: Effect) -> str:

@@ -1,11 +1,13 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Effects and their intervals: beside scipy's and a jackknife, and how often they hold the true effect."""
 
+import re
+
 import numpy as np
 import pytest
 
 from hf_lecture_models.lab.claims.effect import Effect, effect_of, fact_of
-from hf_lecture_models.lab.claims.power import needed_clusters, needed_seeds
+from hf_lecture_models.lab.claims.power import needed_clusters, needed_seeds, needs_in_words
 from hf_lecture_models.lab.claims.rule import p_value
 
 stats = pytest.importorskip("scipy.stats")
@@ -125,3 +127,15 @@ def test_as_many_seeds_as_the_pilot_asks_for_decide_in_80_percent_of_all_trials(
     # No number of seeds makes up for few items.
     assert needed_seeds(Effect(0, 0, 0, 0, 2, 3, 9, 9, cluster_variance=90.0), least=2.0) is None
     assert needed_clusters(Effect(0, 0, 0, 0, 2, 3, 9, 9, cluster_variance=90.0), least=2.0, seeds=3) > 100
+
+
+def test_seeds_and_items_are_asked_for_together_where_neither_is_enough():
+    pilot = Effect(0, 0, 0, 0, 2, seeds=3, items=9, clusters=9, seed_variance=40.0, cluster_variance=100.0)
+    words = needs_in_words(pilot, 2.0, seeds=5, clusters=9, level=0.05, cpu_seconds_of_a_seed=1.0)
+    shape = r"(\d+) seeds \(5 are run\) on (\d+) clusters of items \(there are 9\)"
+    seeds, clusters = re.fullmatch(shape, words).groups()
+    assert needed_clusters(pilot, 2.0, int(seeds)) == int(clusters) > 9
+    assert needed_clusters(pilot, 2.0, seeds=5) is None
+    assert needed_seeds(pilot, 2.0) is None
+    more_items = needs_in_words(pilot, 2.0, seeds=5, clusters=10**6, level=0.05, cpu_seconds_of_a_seed=1.0)
+    assert more_items == f"{int(seeds) // 2} seeds, {int(seeds) // 2 - 5} more than are run"
