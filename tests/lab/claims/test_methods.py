@@ -535,6 +535,24 @@ def test_each_sentence_of_the_part_is_compared_with_its_own_translation(monkeypa
     assert len(measured("sentence_chrf", settings | {"most_words": 7}, tmp_path, "validation")) == 4
 
 
+@pytest.mark.slow
+def test_translations_of_other_sources_are_those_of_the_same_translator(monkeypatch, tmp_path):
+    compared = []
+
+    def measure(found, right):
+        compared.append((*found, *right))
+        return {"bleu": 1.0, "chrf": 0.0}
+
+    monkeypatch.setattr(translations, "bleu_and_chrf", measure)
+    settings = {"task": "translation", "recipe": "recurrent_seq2seq_tiny", "num_beams": 1}
+    for others in ({}, {"other_sources": True}):
+        measured("sentence_chrf", settings | others, tmp_path, "validation")
+    own, other = compared[:4], compared[4:]  # learned by heart
+    assert all(found == right for found, right in own)
+    assert other == [(own[number - 1][0], own[number][1]) for number in range(4)]
+    assert len(list(tmp_path.glob("**/trained-*"))) == 1
+
+
 def test_words_with_the_same_contexts_have_the_same_count_vector():
     # a x b . a y b . c z d .
     stream = np.array([0, 1, 2, 9, 0, 3, 2, 9, 4, 5, 6, 9] * 20)
