@@ -17,6 +17,7 @@ from hf_lecture_models.lab.claims.report import (
     corrected_p_values,
     counted,
     describe_needs,
+    first_verdict,
     interval,
     least_of,
     lesson,
@@ -24,7 +25,7 @@ from hf_lecture_models.lab.claims.report import (
     read_record,
     recorded_verdict,
 )
-from hf_lecture_models.lab.claims.rule import DEPENDS
+from hf_lecture_models.lab.claims.rule import DECIDED, DEPENDS
 
 PAGE = "claims.md"
 PICTURES = "claims"
@@ -57,6 +58,7 @@ How a verdict follows:
    negative, **refuted**; wholly between both, the arms are **equivalent**; else it is **undecided**. A claim that
    expects equal arms, or not more of the first one, is confirmed between both. A claim **depends** where one case
    confirms it and another does not.
+   {widened}
 3. A decision counts only if its p-value, corrected for all {tests} comparisons of this page (Holm 1979), is below 5 %.
 4. Facts, such as numbers of operations, have no p-value and are outside of these comparisons.
 5. A pilot of the cases that decide, with other seeds and on validation data, says beforehand how many seeds and items
@@ -107,7 +109,8 @@ def page(p_values: Mapping[tuple[str, str], float]) -> str:
     verdicts = {claim.id: recorded_verdict(claim, p_values) for claim in claims}
     counts = ", ".join(f"{number} {name}" for name, number in sorted(Counter(verdicts.values()).items()))
     picture = f"{PICTURES}/all.svg"
-    lines = [HEAD.format(all=picture, number=len(claims), counts=counts, tests=len(p_values))]
+    widened = _widened(verdicts)
+    lines = [HEAD.format(all=picture, number=len(claims), counts=counts, tests=len(p_values), widened=widened)]
     for title, own in claims_by_lecture().items():
         lines += [f"## {title}", "", "| claim | slides | verdict |", "|---|---|---|"]
         for claim in own:
@@ -119,6 +122,20 @@ def page(p_values: Mapping[tuple[str, str], float]) -> str:
     for claim in claims:
         lines += ["", *section(claim, p_values)]
     return "\n".join(lines) + "\n"
+
+
+def _widened(verdicts: Mapping[str, str]) -> str:
+    """Return a sentence on the claims whose smallest effect was set anew after a first measurement.
+
+    Args:
+        verdicts: those of all claims, by name.
+    """
+    first = {claim.id: first_verdict(claim) for claim in load_claims().values() if claim.first_least is not None}
+    decided, before = (sum(one in DECIDED for one in found.values()) for found in (verdicts, {**verdicts, **first}))
+    return (
+        f"Of {len(first)} claims the smallest effect that counts was set anew after a first measurement; their sections\n"
+        f"   have the first one. With these, {before} claims would be confirmed, refuted or equivalent; they are {decided}."
+    )
 
 
 def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str]:
@@ -138,7 +155,7 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
         "",
         f"- Confirmed if {_line(claim.confirmed)}; refuted if {_line(claim.refuted)}.",
         f"- {_line(claim.design)}",
-        f"- Effects are in {claim.unit}; the smallest that counts is {claim.least:g}.",
+        f"- Effects are in {claim.unit}; the smallest that counts is {claim.least:g}.{_first(claim)}",
     ]
     if record is None:
         return lines
@@ -147,6 +164,16 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
     path = f"../hf_lecture_models/lab/claims/records/{claim.id}.json"
     lines.append(f"- {results['cpu_seconds'] / 60:.1f} CPU minutes ([record]({path}), commit {record['commit']}).")
     return [*lines, "", *_table(claim, results["cases"], p_values)]
+
+
+def _first(claim: Claim) -> str:
+    """Return what the first smallest effect of a claim would give, if it was another one."""
+    if claim.first_least is None:
+        return ""
+    return (
+        f" A first version of this test, which was measured before, had {claim.first_least:g}; with it this record"
+        f" would be {first_verdict(claim)}."
+    )
 
 
 def _measured(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> str:

@@ -28,7 +28,7 @@ class Case:
             is the one for which the claim expects more.
         settings: what both arms have beside the trial's settings.
         expected: "greater", "not greater" or "equal".
-        least: the smallest effect that counts, in the claim's unit; None: the claim's.
+        least, first_least: the smallest effect that counts, in the claim's unit, and the first one; None: the claim's.
         method: the case's own method; empty: the trial's.
         grid: values of settings that are tried for each arm on validation data; the best ones are used; empty: the
             trial's.
@@ -40,6 +40,7 @@ class Case:
     settings: Mapping[str, Any] = field(default_factory=dict)
     expected: str = GREATER
     least: float | None = None
+    first_least: float | None = None
     method: str = ""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     decides: bool = True
@@ -109,6 +110,8 @@ class Claim:
         fact: whether no chance can change what is measured, such as a number of operations.
         every: whether the claim is about every case, so that one refutes it.
         variable: on what it depends, with the unit, where cases have places on an axis.
+        first_least: the smallest effect that counted in a first version of the test, after whose measurement `least`
+            was set; None: there is none.
     """
 
     id: str
@@ -128,6 +131,7 @@ class Claim:
     fact: bool = False
     every: bool = False
     variable: str = ""
+    first_least: float | None = None
 
 
 @cache

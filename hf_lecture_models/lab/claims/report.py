@@ -1,6 +1,7 @@
 # Copyright 2026 The hf_lecture_models authors. Licensed under the Apache License, Version 2.0.
 """Claims, results and verdicts in words."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -34,12 +35,17 @@ def least_of(claim: Claim, case: str) -> float:
     return claim.least if one.least is None else one.least
 
 
-def corrected_p_values() -> dict[tuple[str, str], float]:
-    """Return the p-value of each recorded case by claim and case, corrected for their number; facts have none."""
+def corrected_p_values(instead: Claim | None = None) -> dict[tuple[str, str], float]:
+    """Return the p-value of each recorded case by claim and case, corrected for their number; facts have none.
+
+    Args:
+        instead: a claim that takes the place of the one of its name.
+    """
+    claims = load_claims() | ({} if instead is None else {instead.id: instead})
     return holm(
         {
             (claim.id, case): p_value(Effect(**found["effect"]), least_of(claim, case))
-            for claim in load_claims().values()
+            for claim in claims.values()
             if not claim.fact
             for case, found in recorded_cases(claim).items()
         }
@@ -69,6 +75,14 @@ def recorded_verdict(claim: Claim, p_values: Mapping[tuple[str, str], float] | N
     found = case_verdicts(claim, p_values)
     deciding = [verdict for name, verdict in found.items() if claim.experiment.cases[name].decides]
     return joint_verdict(deciding, claim.every) if deciding else NOT_MEASURED
+
+
+def first_verdict(claim: Claim) -> str:
+    """Return the verdict that the claim's record would give with the first smallest effects that counted."""
+    cases = {name: dataclasses.replace(case, least=case.first_least) for name, case in claim.experiment.cases.items()}
+    least = claim.least if claim.first_least is None else claim.first_least
+    first = dataclasses.replace(claim, least=least, experiment=dataclasses.replace(claim.experiment, cases=cases))
+    return recorded_verdict(first, corrected_p_values(first))
 
 
 class _CaseInWords(NamedTuple):
