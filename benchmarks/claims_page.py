@@ -133,8 +133,8 @@ def _widened(verdicts: Mapping[str, str]) -> str:
     first = {claim.id: first_verdict(claim) for claim in load_claims().values() if claim.first_least is not None}
     decided, before = (sum(one in DECIDED for one in found.values()) for found in (verdicts, {**verdicts, **first}))
     return (
-        f"Of {len(first)} claims the smallest effect that counts was set anew after a first measurement; their sections\n"
-        f"   have the first one. With these, {before} claims would be confirmed, refuted or equivalent; they are {decided}."
+        f"For {len(first)} claims it was set anew after a first measurement; their sections name the first one.\n"
+        f"   With the first ones {before} claims would be confirmed, refuted or equivalent in place of {decided}."
     )
 
 
@@ -171,8 +171,8 @@ def _first(claim: Claim) -> str:
     if claim.first_least is None:
         return ""
     return (
-        f" A first version of this test, which was measured before, had {claim.first_least:g}; with it this record"
-        f" would be {first_verdict(claim)}."
+        f" A first version of this test, which was measured before, had {claim.first_least:g}, with which"
+        f" this record gives: {first_verdict(claim)}."
     )
 
 

@@ -16,7 +16,7 @@ from benchmarks.common import ROOT, is_committed
 from hf_lecture_models.lab.claims.claim import Case, Claim, Lesson, Trial, find_claim, load_claims
 from hf_lecture_models.lab.claims.effect import Effect
 from hf_lecture_models.lab.claims.power import needed_clusters, needed_seeds
-from hf_lecture_models.lab.claims.report import RECORDS, corrected_p_values, recorded_verdict
+from hf_lecture_models.lab.claims.report import RECORDS, corrected_p_values, first_verdict, recorded_verdict
 from tests.claim_records import record_of, use_claims, write_record
 
 DOCS = ROOT / "docs"
@@ -137,6 +137,7 @@ def claims(monkeypatch, tmp_path) -> list[Claim]:
     cases = {name: Case({"with": {}, "without": {"without": part}}) for name, part in parts.items()}
     trial = Trial("train_and_measure", cases, {"measure": "perplexity"}, seeds=(0, 1, 2, 3, 4))
     found[0] = dataclasses.replace(found[0], experiment=trial)
+    found[1] = dataclasses.replace(found[1], first_least=2.55)
     use_claims(monkeypatch, tmp_path, *found)
     means = ({"residual connections": 30.0, "layer norm": 0.5}, {"three-way SST": 2.5}, {})
     for claim, mean in zip(found, means, strict=False):
@@ -191,6 +192,19 @@ def test_budgets_and_facts_are_named(claims):
     assert "4 claims: 2 depends, 1 equivalent, 1 not measured yet." in page
     arms, found = "LSTM -497.5, plain network -500.0", "+2.5 [2.4, 2.6] | 2 | < 0.001 | 5 seeds, 9 items | confirmed"
     assert f"| three-way SST | {arms} | {found} |" in page
+
+
+def test_what_the_first_smallest_effect_gives_is_named(claims):
+    page = " ".join(claims_page.page_files()[claims_page.PAGE].split())
+    assert (
+        "counts is 5. A first version of this test, which was measured before, had 2.55, with which this record" in page
+    )
+    assert "gives: undecided." in page
+    assert first_verdict(claims[0]) == recorded_verdict(claims[0]) == "depends"
+    narrower = dataclasses.replace(claims[0], first_least=40.0)
+    assert (recorded_verdict(narrower), first_verdict(narrower)) == ("depends", "equivalent")
+    assert "For 1 claims it was set anew" in page
+    assert "With the first ones 1 claims would be confirmed, refuted or equivalent in place of 1." in page
 
 
 def test_a_changed_record_changes_the_page_and_its_picture(claims, tmp_path):
