@@ -125,7 +125,7 @@ def page(p_values: Mapping[tuple[str, str], float]) -> str:
 
 
 def _widened(verdicts: Mapping[str, str]) -> str:
-    """Return a sentence on the claims whose smallest effect was set anew after a first measurement.
+    """Return a sentence on the claims whose smallest effect was set again after a first measurement.
 
     Args:
         verdicts: those of all claims, by name.
@@ -133,8 +133,9 @@ def _widened(verdicts: Mapping[str, str]) -> str:
     first = {claim.id: first_verdict(claim) for claim in load_claims().values() if claim.first_least is not None}
     decided, before = (sum(one in DECIDED for one in found.values()) for found in (verdicts, {**verdicts, **first}))
     return (
-        f"For {len(first)} claims it was set anew after a first measurement; their sections name the first one.\n"
-        f"   With the first ones {before} claims would be confirmed, refuted or equivalent in place of {decided}."
+        f"For {len(first)} claims the smallest effect that counts was set again after a first measurement; their\n"
+        f"   sections name the first one. With the first ones {before} claims would be confirmed, refuted or equivalent in\n"
+        f"   place of {decided}."
     )
 
 

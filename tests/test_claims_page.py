@@ -203,7 +203,7 @@ def test_what_the_first_smallest_effect_gives_is_named(claims):
     assert first_verdict(claims[0]) == recorded_verdict(claims[0]) == "depends"
     narrower = dataclasses.replace(claims[0], first_least=40.0)
     assert (recorded_verdict(narrower), first_verdict(narrower)) == ("depends", "equivalent")
-    assert "For 1 claims it was set anew" in page
+    assert "For 1 claims the smallest effect that counts was set again" in page
     assert "With the first ones 1 claims would be confirmed, refuted or equivalent in place of 1." in page
 
 
