@@ -134,8 +134,8 @@ def _widened(verdicts: Mapping[str, str]) -> str:
     decided, before = (sum(one in DECIDED for one in found.values()) for found in (verdicts, {**verdicts, **first}))
     return (
         f"For {len(first)} claims the smallest effect that counts was set again after a first measurement; their\n"
-        f"   sections name the first one. With the first ones {before} claims would be confirmed, refuted or equivalent in\n"
-        f"   place of {decided}."
+        f"   sections name the first one. With the first ones {before} claims would be decided (confirmed, refuted or\n"
+        f"   equivalent) in place of {decided}."
     )
 
 

@@ -204,7 +204,7 @@ def test_what_the_first_smallest_effect_gives_is_named(claims):
     narrower = dataclasses.replace(claims[0], first_least=40.0)
     assert (recorded_verdict(narrower), first_verdict(narrower)) == ("depends", "equivalent")
     assert "For 1 claims the smallest effect that counts was set again" in page
-    assert "With the first ones 1 claims would be confirmed, refuted or equivalent in place of 1." in page
+    assert "With the first ones 1 claims would be decided (confirmed, refuted or equivalent) in place of 1." in page
 
 
 def test_a_changed_record_changes_the_page_and_its_picture(claims, tmp_path):
