@@ -17,6 +17,7 @@ from hf_lecture_models.lab.claims.report import (
     corrected_p_values,
     counted,
     describe_needs,
+    first_in_words,
     first_verdict,
     interval,
     least_of,
@@ -156,7 +157,7 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
         "",
         f"- Confirmed if {_line(claim.confirmed)}; refuted if {_line(claim.refuted)}.",
         f"- {_line(claim.design)}",
-        f"- Effects are in {claim.unit}; the smallest that counts is {claim.least:g}.{_first(claim)}",
+        f"- Effects are in {claim.unit}; the smallest that counts is {claim.least:g}.{first_in_words(claim)}",
     ]
     if record is None:
         return lines
@@ -165,16 +166,6 @@ def section(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> list[str
     path = f"../hf_lecture_models/lab/claims/records/{claim.id}.json"
     lines.append(f"- {results['cpu_seconds'] / 60:.1f} CPU minutes ([record]({path}), commit {record['commit']}).")
     return [*lines, "", *_table(claim, results["cases"], p_values)]
-
-
-def _first(claim: Claim) -> str:
-    """Return what the first smallest effect of a claim would give, if it was another one."""
-    if claim.first_least is None:
-        return ""
-    return (
-        f" A first version of this test, which was measured before, had {claim.first_least:g}, with which"
-        f" this record gives: {first_verdict(claim)}."
-    )
 
 
 def _measured(claim: Claim, p_values: Mapping[tuple[str, str], float]) -> str:

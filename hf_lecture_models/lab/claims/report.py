@@ -85,6 +85,16 @@ def first_verdict(claim: Claim) -> str:
     return recorded_verdict(first, corrected_p_values(first))
 
 
+def first_in_words(claim: Claim) -> str:
+    """Return a sentence on what the first smallest effect of a measured claim gives; nothing if it is the same."""
+    if claim.first_least is None or read_record(claim) is None:
+        return ""
+    return (
+        f" A first version of this test, which was measured before, had {claim.first_least:g}, with which this record"
+        f" gives: {first_verdict(claim)}."
+    )
+
+
 class _CaseInWords(NamedTuple):
     effect: str
     first: str

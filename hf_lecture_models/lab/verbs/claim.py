@@ -16,6 +16,7 @@ from hf_lecture_models.lab.claims.report import (
     case_verdicts,
     corrected_p_values,
     describe_cases,
+    first_in_words,
     lesson,
     read_record,
     recorded_verdict,
@@ -81,7 +82,7 @@ def shown(claim: Claim) -> list[str]:
         _wrapped(f"What would change our mind: {claim.mind}"),
         _wrapped(f"Confirmed if {claim.confirmed}."),
         _wrapped(f"Refuted if {claim.refuted}."),
-        _wrapped(f"Effects are in {claim.unit}; {claim.least:g} or more counts."),
+        _wrapped(f"Effects are in {claim.unit}; {claim.least:g} or more counts.{first_in_words(claim)}"),
         _wrapped(claim.design),
     ]
 
