@@ -68,27 +68,29 @@ def needs_in_words(
     """
     pilot = replace(pilot, clusters=clusters)
     needed = needed_seeds(pilot, least, level)
-    if needed is None:
-        return _items_in_words(pilot, least, seeds, level)
-    if needed <= seeds:
+    if needed is not None and needed <= seeds:
         return f"{needed:,} seeds ({seeds:,} are run)"
-    words, hours = f"{needed:,} seeds, {needed - seeds:,} more than are run", needed * cpu_seconds_of_a_seed / 3600
-    if hours <= CPU_HOURS:
-        return words
-    return (
-        f"{words}; they take {hours:,.1f} CPU hours, more than a claim's {CPU_HOURS:g}, or"
-        f" {60 * hours / CORES_OF_A_GPU:,.0f} GPU minutes if a GPU is as fast as {CORES_OF_A_GPU} cores (assumed)"
-    )
-
-
-def _items_in_words(pilot: Effect, least: float, seeds: int, level: float) -> str:
-    """Return how many clusters of items decide, with more seeds if they have to be more."""
+    if needed is not None:
+        words = f"{needed:,} seeds, {needed - seeds:,} more than are run"
+        return words + _beyond_a_cpu(needed, cpu_seconds_of_a_seed)
     enough = needed_clusters(pilot, least, seeds, level)
     if enough is not None:
-        return f"no number of seeds, but {enough:,} clusters of items (there are {pilot.clusters:,})"
+        return f"no number of seeds, but {enough:,} clusters of items (there are {clusters:,})"
     more = 2 * _smallest(lambda number: _power(pilot, least, number, _MOST**2, level))
     enough = needed_clusters(pilot, least, more, level)
-    return f"{more:,} seeds ({seeds:,} are run) on {enough:,} clusters of items (there are {pilot.clusters:,})"
+    words = f"{more:,} seeds ({seeds:,} are run) on {enough:,} clusters of items (there are {clusters:,})"
+    return words + _beyond_a_cpu(more, cpu_seconds_of_a_seed)
+
+
+def _beyond_a_cpu(seeds: int, cpu_seconds_of_a_seed: float) -> str:
+    """Return what so many seeds take, if that is too much for a CPU."""
+    hours = seeds * cpu_seconds_of_a_seed / 3600
+    if hours <= CPU_HOURS:
+        return ""
+    return (
+        f"; they take {hours:,.1f} CPU hours, more than a claim's {CPU_HOURS:g}, or"
+        f" {60 * hours / CORES_OF_A_GPU:,.0f} GPU minutes if a GPU is as fast as {CORES_OF_A_GPU} cores (assumed)"
+    )
 
 
 def _power(pilot: Effect, least: float, seeds: int, clusters: int, level: float) -> float:
