@@ -111,7 +111,7 @@ class Claim:
         every: whether the claim is about every case, so that one refutes it.
         variable: on what it depends, with the unit, where cases have places on an axis.
         first_least: the smallest effect that counted in a first version of the test, after whose measurement `least`
-            was set; None: there is none.
+            was set; None: `least` is the first.
     """
 
     id: str
